@@ -19,8 +19,8 @@ export interface BackendOptions {
   readonly scriptOf: (life: number) => Script;
   /** Whether the process that asks for this request is still there. */
   readonly isAlive: (life: number) => boolean;
-  /** Adds what may happen next. Returns what takes it back. */
-  readonly pend: (what: string, go: () => void) => () => void;
+  /** Adds what may happen next to this request. Returns what takes it back. */
+  readonly pend: (life: number, what: string, go: () => void) => () => void;
 }
 
 interface Move {
@@ -82,7 +82,7 @@ function play(life: number, body: string | Buffer, handler: Dispatcher.DispatchH
     takeBack();
     const [move] = moves;
     if (move === undefined || call.isOver || isPaused) return;
-    takeBack = options.pend(`the backend ${move.what} r${life}`, () => {
+    takeBack = options.pend(life, `the backend ${move.what} r${life}`, () => {
       moves.shift();
       if (!isRefused && !NOTHING_RUNS.has(script.ending)) call.mayHaveRun = true;
       if (moves.length === 0 && (isRefused || script.ending !== 'goes silent')) call.isOver = true;

@@ -38,7 +38,11 @@ export async function simulate({ seed, histories, path, isShort = false }: Simul
     const history = await shorten(world, found.counterexample[0]);
     const { report, broken } = await tryHistory(world, history);
     const steps = report.map((step, index) => `${String(index + 1).padStart(4)}. ${step}`);
-    const text = [`keys: ${history.keys}`, ...steps, ...broken.map((each) => `BROKEN: ${each}`)];
+    const text = [
+      `keys: ${history.keys}, limit: ${history.limit}`,
+      ...steps,
+      ...broken.map((each) => `BROKEN: ${each}`),
+    ];
     return { tried: found.numRuns, text: text.join('\n'), path: found.counterexamplePath ?? '' };
   } finally {
     world.end();

@@ -67,7 +67,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'backend/connection.ts',
     right: "signal.addEventListener('abort', this.#onAbort);",
     wrong: '',
-    within: 500,
+    within: 2000,
   },
   {
     name: 'the record of a stranger',
@@ -82,6 +82,41 @@ export const FAULTS: readonly Fault[] = [
     right: 'if (events.length > 0) last = events;\n    return undefined;',
     wrong: 'if (events.length > 0) last = events;\n    return reply.write(events);',
     within: 50,
+  },
+  {
+    name: 'an undo that is overtaken by what it undoes',
+    file: 'store/shared/batch-queue.ts',
+    right: '}, COMMITTED_WITHIN_MS).unref();',
+    wrong: '}, 3_600_000).unref();',
+    within: 6000,
+  },
+  {
+    name: 'a success that others have closed as a failure',
+    file: 'requests/accept.ts',
+    right: "if (status === 'failed' && failure === null) return",
+    wrong: "if (status === 'cancelled' && failure === null) return",
+    within: 500,
+  },
+  {
+    name: 'a charge that is not taken back',
+    file: 'store/shared/charges.ts',
+    right: 'funds.write(seq, refunded.funds);',
+    wrong: '',
+    within: 5000,
+  },
+  {
+    name: 'a limit per minute that holds nobody up',
+    file: 'store/shared/charges.ts',
+    right: 'if (exceededBy(tokens, account, countsAt(account, clockMs)) === undefined) return account;',
+    wrong: 'return account;',
+    within: 500,
+  },
+  {
+    name: 'a spend limit that forgets what is reserved',
+    file: 'store/shared/funds.ts',
+    right: 'heldMicro > roomMicro - funds.heldMicro',
+    wrong: 'heldMicro > roomMicro',
+    within: 5000,
   },
 ];
 

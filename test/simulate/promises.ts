@@ -2,7 +2,7 @@
 
 import type { RecordRow } from '../../src/store/shared/rows.ts';
 import type { KeyRow } from '../../src/store/shared/key-rows.ts';
-import type { LedgerEntry } from '../../src/store/keys.ts';
+import type { LedgerEntry, StoredKey } from '../../src/store/keys.ts';
 import { ENDINGS, type Ending } from './steps.ts';
 import { SILENCE_MS, type Aftermath, type Caller, type Life } from './world.ts';
 
@@ -20,9 +20,9 @@ export async function findBroken(aftermath: Aftermath): Promise<readonly string[
       if (kept !== keepsKey(life, record)) say(`its idempotency key is ${kept ? 'kept' : 'free'}`);
     }
   }
-  for (const [index, caller] of callers.entries()) {
+  for (const caller of callers) {
     const own = [...records.values()].filter((row) => row !== null && row.caller === caller.identity[0]) as RecordRow[];
-    broken.push(...(await findWrongBooks(caller, own, aftermath.creditsMicro[index] ?? 0, aftermath)));
+    broken.push(...(await findWrongBooks(caller, own, aftermath)));
   }
   return broken;
 }
@@ -30,13 +30,15 @@ export async function findBroken(aftermath: Aftermath): Promise<readonly string[
 /** The codes of refusals that leave no record. */
 const REFUSED = new Set([
   'insufficient_credits',
+  'spend_limit_exceeded',
   'store_unavailable',
   'gateway_draining',
   'client_disconnected',
   'duplicate_request',
 ]);
 
-function findFaults(life: Life, record: RecordRow | null, { cancelled }: Aftermath): readonly string[] {
+function findFaults(life: Life, record: RecordRow | null, aftermath: Aftermath): readonly string[] {
+  const { cancelled } = aftermath;
   const { problem, process, seen } = life;
   const told = life.told();
   const faults = [...told.faults];
@@ -48,7 +50,7 @@ function findFaults(life: Life, record: RecordRow | null, { cancelled }: Afterma
   if (told.end === undefined && !isGone) faults.push('its client is told no end');
   if (cancelled.has(life.requestId) && record?.status !== 'cancelled')
     faults.push(`its cancel was acknowledged, and it is ${record?.status ?? 'without a record'}`);
-  if (record === null) return [...faults, ...findFaultsWithoutRecord(life)];
+  if (record === null) return [...faults, ...findFaultsWithoutRecord(life, aftermath)];
 
   const expected = expectedOf(life, record);
   const state = `${record.status} ${record.errorCode ?? record.incompleteReason ?? ''}`.trim();
@@ -59,7 +61,9 @@ function findFaults(life: Life, record: RecordRow | null, { cancelled }: Afterma
   if (told.end === 'error' && REFUSED.has(told.code ?? '')) {
     // Who dies cannot take back any more what it has refused. What somebody has cancelled stays, as the 202 says.
     const isInterrupted = !process.isAlive && record.errorCode === 'gateway_interrupted';
-    return isInterrupted || record.cancelRequestedAtMs !== null
+    // Somebody who repeats it was told that it has ended.
+    const isConfirmed = process.wasTakenForDead && record.confirmed === 1;
+    return isInterrupted || isConfirmed || record.cancelRequestedAtMs !== null
       ? faults
       : [...faults, `it was refused with ${told.code}, and has a record`];
   }
@@ -78,14 +82,28 @@ function mustLeaveNothing({ process, caller }: Life, { key, errorCode, cancelReq
 }
 
 /** A client that was told of an answer has a record; others need none. */
-function findFaultsWithoutRecord(life: Life): readonly string[] {
-  const { end, code, status } = life.told();
+function findFaultsWithoutRecord(life: Life, aftermath: Aftermath): readonly string[] {
+  const { end, code = '', status } = life.told();
   // Such a stream has said that it begins, because the backend was slow, and then its client has left or was refused.
   if (life.isStranger && (end === undefined || end === 'failed') && !life.client.text.includes('"delta"')) return [];
   if (status === 200 && life.client.headersSent) return ['it was answered, and has no record'];
-  if (end === undefined || REFUSED.has(code ?? '')) return [];
+  if (LIMITED.has(code) && isWithinLimits(life, aftermath)) return [`it was told ${code}, and had used nothing`];
+  if (end === undefined || REFUSED.has(code)) return [];
+  if (code === 'rate_limit_exceeded' && life.caller.key !== undefined && hasRate(life.caller.key)) return [];
   const isRemoved = life.isStranger || life.step.script.ending === 'answers 401';
   return isRemoved ? [] : [`it was told ${code}, and has no record`];
+}
+
+/** What only the gateway says of its own keys, as long as there is no record. */
+const LIMITED = new Set(['insufficient_credits', 'spend_limit_exceeded', 'rate_limit_exceeded']);
+
+/** One request alone is never too much. */
+function isWithinLimits({ caller, isStranger }: Life, { lives }: Aftermath): boolean {
+  return !isStranger && caller.key !== undefined && lives.filter((life) => life.caller === caller).length === 1;
+}
+
+function hasRate({ limits }: StoredKey): boolean {
+  return limits.requestsPerMinute !== null || limits.tokensPerMinute !== null;
 }
 
 function statusOf(end: string, code: string | undefined): RecordRow['status'] {
@@ -117,7 +135,7 @@ function expectedOf(
   // The words of a refusal came too late, so that nobody knows which field it was about.
   if (waitedMs >= SILENCE_MS && script.refusesField) expected.add('failed invalid_request');
   if (hasLeft || client.destroyed) expected.add('cancelled client_disconnected');
-  if (process.wasInterrupted || !process.isAlive) expected.add('failed gateway_interrupted');
+  if (process.wasInterrupted || process.wasTakenForDead || !process.isAlive) expected.add('failed gateway_interrupted');
   return expected;
 }
 
@@ -166,21 +184,41 @@ function findRivals({ calls, lives }: Aftermath): readonly string[] {
 async function findWrongBooks(
   { name, key, identity }: Caller,
   records: readonly RecordRow[],
-  creditsMicro: number,
-  { ask }: Aftermath,
+  { ask, tookMs }: Aftermath,
 ): Promise<readonly string[]> {
   if (key === undefined) return [];
   const wrong: string[] = [];
+  const say = (problem: string): void => void wrong.push(`${name}: ${problem}`);
   const row = (await ask('findKey', key.keyId)) as KeyRow;
   const ledger = (await ask('listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 10_000)) as LedgerEntry[];
-  const sum = ledger.reduce((total, { amountMicro }) => total + amountMicro, 0);
+  const { requestsPerMinute, spendPerDayMicro } = key.limits;
   const spentMicro = records.reduce((total, { costMicro }) => total + (costMicro ?? 0), 0);
   const largest = Math.max(0, ...records.map(({ heldMicro }) => heldMicro ?? 0));
-  const say = (problem: string): void => void wrong.push(`${name}: ${problem}`);
+  const atMostMicro = key.balanceMicro ?? spendPerDayMicro ?? Infinity;
   if (row.heldMicro !== 0) say(`${row.heldMicro} is held when nothing runs`);
+  if (row.daySpentMicro !== spentMicro) say(`${row.daySpentMicro} is spent today, and the records cost ${spentMicro}`);
+  if (spentMicro > atMostMicro + largest) say(`${spentMicro} of ${atMostMicro} is spent`);
+  const minutes = Math.floor(tookMs / 60_000) + 1;
+  if (records.length > (requestsPerMinute ?? Infinity) * minutes)
+    say(`${records.length} requests were accepted within ${minutes} minutes`);
+  if (key.balanceMicro !== null) wrong.push(...findWrongLedger(name, key.balanceMicro, { records, ledger, row }));
+  else if (ledger.length > 0) say('it has a ledger without being prepaid');
+  return identity[0] === key.keyId ? wrong : [...wrong, `${name} is somebody else`];
+}
+
+interface Books {
+  readonly records: readonly RecordRow[];
+  readonly ledger: readonly LedgerEntry[];
+  readonly row: KeyRow;
+}
+
+function findWrongLedger(name: string, creditsMicro: number, { records, ledger, row }: Books): readonly string[] {
+  const wrong: string[] = [];
+  const say = (problem: string): void => void wrong.push(`${name}: ${problem}`);
+  const sum = ledger.reduce((total, { amountMicro }) => total + amountMicro, 0);
+  const spentMicro = records.reduce((total, { costMicro }) => total + (costMicro ?? 0), 0);
   if (row.balanceMicro !== sum) say(`the balance is ${row.balanceMicro}, and its ledger adds up to ${sum}`);
   if (sum !== creditsMicro - spentMicro) say(`of ${creditsMicro}, ${sum} is left, and the records cost ${spentMicro}`);
-  if (spentMicro > creditsMicro + largest) say(`${spentMicro} of ${creditsMicro} is spent`);
   const entries = Map.groupBy(ledger.toReversed(), ({ requestId }) => requestId);
   for (const { requestId, heldMicro, costMicro } of records) {
     const made = entries
@@ -191,5 +229,5 @@ async function findWrongBooks(
     const expected = `reserve ${-(heldMicro ?? 0)}, release ${heldMicro ?? 0}${settled}`;
     if (made !== expected) say(`the entries of a request are ${made}, and not ${expected}`);
   }
-  return identity[0] === key.keyId ? wrong : [...wrong, `${name} is somebody else`];
+  return wrong;
 }

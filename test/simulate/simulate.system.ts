@@ -24,7 +24,7 @@ describe('a simulation of the whole life of a request', () => {
     const planted = await plant(fault);
     const { text, path = '' } = await planted.simulate({ seed: SEED, histories: fault.within });
     expect(text?.split('\n').slice(0, 3)).to.deep.equal([
-      'keys: managed',
+      'keys: managed, limit: credits',
       '   1. alice asks p0 for JSON (r0, no key): the backend sends 0 words and ends by itself, without usage',
       '   2. then everything comes to rest',
     ]);

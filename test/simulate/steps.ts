@@ -55,7 +55,10 @@ export interface Create {
   readonly script: Script;
 }
 
-export const STORE_FAULTS = ['busy', 'full', 'lost before', 'lost after'] as const;
+export const STORE_FAULTS = ['busy', 'full', 'lost before', 'lost after', 'lost, and taken later'] as const;
+
+/** What the first caller may use, where the gateway issues the keys. */
+export const LIMITS = ['credits', 'requests', 'tokens', 'spend'] as const;
 
 export type Step =
   | Create
@@ -66,11 +69,14 @@ export type Step =
   | { readonly do: 'leave'; readonly which: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'drain'; readonly at: number }
+  /** It stands still, and the others take it for dead; if it does so already, it goes on. */
+  | { readonly do: 'pause'; readonly at: number }
   | { readonly do: 'crash'; readonly at: number };
 
 export interface History {
   /** Who issues the keys of the callers: the gateway, which knows what they may spend, or the backend. */
   readonly keys: 'managed' | 'passthrough';
+  readonly limit: (typeof LIMITS)[number];
   readonly steps: readonly Step[];
 }
 
@@ -106,6 +112,7 @@ const STEPS: WeightedArbitrary<Step>[] = [
   { weight: 3, arbitrary: record({ do: constant('wait'), ms: constantFrom(60, 600, 1100, 2300, 12_000) }) },
   { weight: 3, arbitrary: record({ do: constant('fail'), which: anyWhich, how: constantFrom(...STORE_FAULTS) }) },
   { weight: 1, arbitrary: record({ do: constant('drain'), at: anyProcess }) },
+  { weight: 2, arbitrary: record({ do: constant('pause'), at: anyProcess }) },
   { weight: 1, arbitrary: record({ do: constant('crash'), at: anyProcess }) },
 ];
 
@@ -113,6 +120,10 @@ export const anyHistory: Arbitrary<History> = record({
   keys: oneof(
     { weight: 2, arbitrary: constant<'managed'>('managed') },
     { weight: 1, arbitrary: constant<'passthrough'>('passthrough') },
+  ),
+  limit: oneof(
+    { weight: 2, arbitrary: constant<'credits'>('credits') },
+    { weight: 3, arbitrary: constantFrom(...LIMITS) },
   ),
   steps: array(oneof(...STEPS), { minLength: 1, maxLength: 40, size: 'max' }),
 });

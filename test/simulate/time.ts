@@ -1,5 +1,6 @@
 /** Time that passes only when the simulation says so, and turns of the event loop whose end can be seen. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
@@ -13,8 +14,15 @@ const real = {
 const HOUR_MS = 3_600_000;
 const BEGIN_MS = 500_000 * HOUR_MS;
 
+/** A process, whose timers wait while it stands still. */
+export interface Standing {
+  readonly isPaused: boolean;
+}
+
 export interface VirtualTime {
   readonly nowMs: () => number;
+  /** All timers that this begins are those of the process. */
+  within<Result>(process: Standing, work: () => Result): Result;
   /** Goes on with all that waits for no time, until nothing does. */
   settle(): Promise<void>;
   pass(ms: number): Promise<void>;
@@ -28,6 +36,7 @@ export interface VirtualTime {
 export function beginVirtualTime(): VirtualTime {
   let nowMs = BEGIN_MS;
   const timers = new Set<Timer>();
+  const running = new AsyncLocalStorage<Standing>();
   const immediates: (() => void)[] = [];
 
   class Timer {
@@ -35,6 +44,7 @@ export function beginVirtualTime(): VirtualTime {
     readonly #run: () => void;
     readonly #ms: number;
     readonly #repeats: boolean;
+    readonly #process = running.getStore();
 
     constructor(run: () => void, ms = 0, repeats = false) {
       [this.#run, this.#ms, this.#repeats] = [run, Math.max(1, ms), repeats];
@@ -44,7 +54,12 @@ export function beginVirtualTime(): VirtualTime {
     fire(): void {
       if (this.#repeats) this.refresh();
       else timers.delete(this);
-      this.#run();
+      if (this.#process === undefined) this.#run();
+      else running.run(this.#process, this.#run);
+    }
+
+    get isHeld(): boolean {
+      return this.#process?.isPaused === true;
     }
 
     refresh(): this {
@@ -93,17 +108,20 @@ export function beginVirtualTime(): VirtualTime {
 
   function next(untilMs: number): Timer | undefined {
     let first: Timer | undefined;
-    for (const timer of timers) if (timer.dueMs <= untilMs && timer.dueMs < (first?.dueMs ?? Infinity)) first = timer;
+    for (const timer of timers)
+      if (timer.dueMs <= untilMs && timer.dueMs < (first?.dueMs ?? Infinity) && !timer.isHeld) first = timer;
     return first;
   }
 
   return {
     nowMs: () => nowMs,
     settle,
+    within: (process, work) => running.run(process, work),
     async pass(ms) {
       const untilMs = nowMs + ms;
       for (let timer = next(untilMs); timer !== undefined; timer = next(untilMs)) {
-        nowMs = timer.dueMs;
+        // That of a process which stood still comes late.
+        nowMs = Math.max(nowMs, timer.dueMs);
         timer.fire();
         await settle();
       }

@@ -29,14 +29,15 @@ import { askedOf, prepare } from '../../src/requests/prepare.ts';
 import { relayChat, type RelayServices } from '../../src/requests/relay.ts';
 import { respond, type RespondServices } from '../../src/requests/respond.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
-import type { StoredKey } from '../../src/store/keys.ts';
+import type { KeyDraft, StoredKey } from '../../src/store/keys.ts';
 import { openClientStore } from '../../src/store/open.ts';
+import type { KeyRow } from '../../src/store/shared/key-rows.ts';
 import type { RecordRow } from '../../src/store/shared/rows.ts';
 import type { Operation, RemoteEngine, Reply } from '../../src/store/shared/operations.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openFrameReply, type FrameReply } from '../../src/web-socket/frame-reply.ts';
-import { newKeyDraft } from '../support/keys.ts';
+import { newKeyDraft, NO_LIMITS } from '../support/keys.ts';
 import { beginFacts } from '../support/observe.ts';
 import { LIFE_HEADER, playBackend, type Call } from './backend.ts';
 import { openOnlyBackend } from '../support/only-backend.ts';
@@ -46,9 +47,16 @@ import { beginVirtualTime } from './time.ts';
 
 const SECRET = 'the secret of a simulation';
 const PRICES = createPrices({ currency: 'USD', models: { m: { input: '2', output: '10' } } });
-/** Enough for two requests of the first caller at once, and for some after each other. */
-const CREDITS_MICRO = [1500, 100_000] as const;
+/** Each is enough for two requests of the first caller at once, and for some after each other. */
+const SCARCE: Readonly<Record<History['limit'], Pick<KeyDraft, 'limits' | 'creditsMicro'>>> = {
+  credits: { limits: NO_LIMITS, creditsMicro: 1500 },
+  requests: { limits: { ...NO_LIMITS, requestsPerMinute: 2 }, creditsMicro: 100_000 },
+  tokens: { limits: { ...NO_LIMITS, tokensPerMinute: 150 }, creditsMicro: null },
+  spend: { limits: { ...NO_LIMITS, spendPerDayMicro: 1500 }, creditsMicro: null },
+};
+const AMPLE = { limits: NO_LIMITS, creditsMicro: 100_000 };
 export const SILENCE_MS = 8000;
+const LOST_MS = 10_100;
 const DRAIN_MS = 3000;
 const INTERRUPT_MS = 2000;
 const BASE_URL = 'http://backend.test/v1';
@@ -104,13 +112,19 @@ interface GatewayProcess {
   readonly strangersNoMore: Set<string>;
   isUp: boolean;
   isAlive: boolean;
+  isPaused: boolean;
   wasInterrupted: boolean;
+  wasTakenForDead: boolean;
+  pause(): void;
+  resume(): void;
   /** Takes everything away from it at once. */
   crash(): void;
 }
 
 interface Pending {
   readonly what: string;
+  /** Whom it happens to. The database and the time go on while a process stands still. */
+  readonly process: GatewayProcess | undefined;
   readonly go: () => void;
   /** Of a batch for the store alone. */
   readonly fail?: (how: (typeof STORE_FAULTS)[number]) => void;
@@ -119,6 +133,8 @@ interface Pending {
 /** What is left of a history, for the promises. */
 export interface Aftermath {
   readonly keys: History['keys'];
+  readonly limit: History['limit'];
+  readonly tookMs: number;
   readonly lives: readonly Life[];
   readonly callers: readonly Caller[];
   readonly calls: readonly Call[];
@@ -127,7 +143,6 @@ export interface Aftermath {
   /** Connections to the backend that nobody waits for, after all that needs no long time. */
   readonly leaked: readonly string[];
   readonly changed: readonly string[];
-  readonly creditsMicro: readonly number[];
   readonly ask: (...operation: Operation) => Promise<unknown>;
   readonly identities: ReturnType<typeof createIdentities>;
 }
@@ -180,11 +195,12 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
 
   const newUnique = (): UniquePart =>
     toUniquePart(`${time.nowMs().toString(16).padStart(12, '0')}${(ids += 1).toString(16).padStart(20, '0')}`);
-  const callers = await Promise.all(CREDITS_MICRO.map(createCaller));
+  const startMs = time.nowMs();
+  const callers = await Promise.all([SCARCE[history.limit], AMPLE].map(createCaller));
   const backend = playBackend({
     scriptOf: (life) => lifeOf(life).step.script,
     isAlive: (life) => lifeOf(life).process.isAlive,
-    pend,
+    pend: (life, what, go) => pend(what, go, { process: lifeOf(life).process }),
   });
   const processes = [start('p0'), start('p1')];
   try {
@@ -193,6 +209,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     for (const step of history.steps) {
       take(step);
       if (step.do === 'wait') await time.pass(step.ms);
+      // Its timers are late.
+      if (step.do === 'pause') await time.pass(0);
       if (step.do === 'all go') await rest();
       await time.settle();
       await watchFinals();
@@ -205,18 +223,22 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     observer.leave();
   }
 
-  async function createCaller(creditsMicro: number, index: number): Promise<Caller> {
+  async function createCaller(may: Pick<KeyDraft, 'limits' | 'creditsMicro'>, index: number): Promise<Caller> {
     const name = ['alice', 'bob'][index] ?? 'nobody';
     const keyId = toKeyId(newUnique());
     if (!isManaged) return { name, identity: identities.caller(`${name} ${number}`), key: undefined };
-    const draft = newKeyDraft({ keyId, secret: { hash: [keyId], prefix: 'sk' }, creditsMicro });
+    const draft = newKeyDraft({ keyId, secret: { hash: [keyId], prefix: 'sk' }, ...may });
     const created = disk.createKey({ ...draft, createdAtMs: time.nowMs() });
     await time.settle();
     return { name, identity: [keyId], key: await created };
   }
 
-  function pend(what: string, go: () => void, fail?: Pending['fail']): () => void {
-    const entry: Pending = { what, go, ...(fail !== undefined && { fail }) };
+  function pend(
+    what: string,
+    go: () => void,
+    { process, fail }: Partial<Pick<Pending, 'process' | 'fail'>> = {},
+  ): () => void {
+    const entry: Pending = { what, go, process, ...(fail !== undefined && { fail }) };
     pending.push(entry);
     return () => remove(entry);
   }
@@ -233,29 +255,31 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   }
 
   function start(name: string): GatewayProcess {
-    const client = disk.admit();
+    let client = disk.admit();
     const waiting = new Set<() => void>();
     const run: RemoteEngine['run'] = (mode, batch) =>
       new Promise((resolve) => {
         if (!process.isAlive) return;
         const names = batch.map(([operation]) => operation).join(', ');
         const answer = (reply: Reply, how: string): void => {
-          later(`the answer of the database (${how}) reaches ${name}`, () => resolve(reply));
+          later(`the answer of the database (${how}) reaches ${name}`, () => resolve(reply), { process });
         };
         const write = (): Promise<Reply> => {
           isWritten ||= mode === 'write';
           return client.run(mode, batch);
         };
         const lose = (): void => answer({ failure: { reason: 'lost', message: 'lost' } }, 'lost');
-        later(
-          `the database takes ${names} of ${name}`,
-          () => void write().then((reply) => answer(reply, names)),
-          (how) => {
-            if (how === 'lost after') void write().then(lose);
-            else if (how === 'lost before') lose();
-            else answer({ failure: { reason: how, message: how } }, how);
+        later(`the database takes ${names} of ${name}`, () => void write().then((reply) => answer(reply, names)), {
+          fail: (how) => {
+            if (how === 'lost after') return void write().then(lose);
+            if (how === 'busy' || how === 'full') return answer({ failure: { reason: how, message: how } }, how);
+            lose();
+            // The connection has gone, and the server works on.
+            const { run: runLater } = client;
+            if (how === 'lost, and taken later')
+              pend(`the database takes what was lost: ${names}`, () => void runLater(mode, batch));
           },
-        );
+        });
       });
     const store = openClientStore({ run, clock: time.nowMs, settleTimeoutMs: config.settleTimeoutMs, limits });
     const running = createRunningRequests();
@@ -285,7 +309,6 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       steadyMs: time.nowMs,
       models: { present: null },
     };
-    const stopWatching = watchCancels(store, running);
     const process: GatewayProcess = {
       name,
       services,
@@ -293,7 +316,19 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       strangersNoMore: new Set(),
       isUp: false,
       isAlive: true,
+      isPaused: false,
       wasInterrupted: false,
+      wasTakenForDead: false,
+      pause() {
+        process.isPaused = true;
+        process.wasTakenForDead = true;
+        client.leave();
+      },
+      resume() {
+        process.isPaused = false;
+        // As a process does that finds that its name is gone.
+        client = disk.admit();
+      },
       crash() {
         if (!process.isAlive) return;
         process.isAlive = false;
@@ -305,15 +340,14 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         client.leave();
       },
     };
-    void store.recover().then(
-      () => (process.isUp = true),
-      () => (process.isUp = true),
-    );
+    const stopWatching = time.within(process, () => watchCancels(store, running));
+    const noteUp = (): void => void (process.isUp = true);
+    void time.within(process, () => store.recover()).then(noteUp, noteUp);
     return process;
 
-    function later(what: string, go: () => void, fail?: Pending['fail']): void {
+    function later(what: string, go: () => void, parts?: Parameters<typeof pend>[2]): void {
       if (!process.isAlive) return;
-      const takeBack = pend(what, go, fail);
+      const takeBack = pend(what, go, parts);
       waiting.add(takeBack);
     }
   }
@@ -324,7 +358,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         ask(step);
         break;
       case 'go': {
-        const entry = pending[step.which % pending.length];
+        const next = going();
+        const entry = next[step.which % next.length];
         if (entry !== undefined) proceed(entry);
         break;
       }
@@ -353,7 +388,10 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         report.push('everything that waits goes on, in its order');
         break;
       case 'drain':
-        void drain(step.at % processes.length);
+        if (!processAt(step.at).isPaused) time.within(processAt(step.at), () => void drain(step.at % processes.length));
+        break;
+      case 'pause':
+        pauseOrResume(processAt(step.at));
         break;
       case 'crash':
         report.push(`${processAt(step.at).name} crashes and is started again`);
@@ -371,16 +409,41 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     return process;
   }
 
+  /** What is free to happen. */
+  function going(): readonly Pending[] {
+    return processes.some(({ isPaused }) => isPaused)
+      ? pending.filter(({ process }) => process?.isPaused !== true)
+      : pending;
+  }
+
   function proceed(entry: Pending): void {
     report.push(entry.what);
     remove(entry);
-    entry.go();
+    if (entry.process === undefined) entry.go();
+    else time.within(entry.process, entry.go);
+  }
+
+  function pauseOrResume(process: GatewayProcess): void {
+    if (!process.isUp) return;
+    if (process.isPaused) {
+      report.push(`${process.name} goes on`);
+      process.resume();
+      return;
+    }
+    report.push(`${process.name} stands still, and is taken for dead`);
+    process.pause();
+    for (const other of processes) if (other.isUp && !other.isPaused) recover(other);
+  }
+
+  /** As the upkeep of each process does from time to time. */
+  function recover(process: GatewayProcess): void {
+    time.within(process, () => void process.store.recover().catch(() => undefined));
   }
 
   function ask(step: Create): void {
     const process = processAt(step.at);
     const caller = callers[step.who % callers.length];
-    if (!process.isUp || caller === undefined) return;
+    if (!process.isUp || process.isPaused || caller === undefined) return;
     const isChat = step.kind === 'chat' || step.kind === 'a chat stream';
     // Elsewhere the gateway only passes them through.
     if (isChat && !isManaged) return;
@@ -392,13 +455,15 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         `the backend sends ${step.script.pieces} words and ${step.script.ending}` +
         `${step.script.usage ? '' : ', without usage'}${step.script.refusesField ? ', and refuses a field' : ''}`,
     );
-    void serve(life).then(
-      () => (life.isOver = true),
-      (problem: unknown) => {
-        life.isOver = true;
-        life.problem = problem;
-      },
-    );
+    void time
+      .within(process, () => serve(life))
+      .then(
+        () => (life.isOver = true),
+        (problem: unknown) => {
+          life.isOver = true;
+          life.problem = problem;
+        },
+      );
   }
 
   function begin(step: Create, process: GatewayProcess, caller: Caller): Life {
@@ -407,7 +472,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     const value = bodyOf(step, which);
     const client = new Client({
       isSlow: step.isSlow,
-      pend: (go) => pend(`the client of r${which} reads`, go),
+      pend: (go) => pend(`the client of r${which} reads`, go, { process }),
       onTold: () => void look(life),
     });
     const trace = { callBackend: () => ({ [LIFE_HEADER]: String(which) }), end: () => undefined };
@@ -537,11 +602,11 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
 
   function cancel(which: number, process: GatewayProcess): void {
     const life = lives[which % lives.length];
-    if (life === undefined || !process.isUp) return;
+    if (life === undefined || !process.isUp || process.isPaused) return;
     const { requestId, caller } = life;
     report.push(`${caller.name} asks ${process.name} to cancel r${life.number}`);
     // As http/records/requests.ts does.
-    const asking = process.store.requestCancel(caller.identity, requestId);
+    const asking = time.within(process, () => process.store.requestCancel(caller.identity, requestId));
     const decided = process.services.running.cancelIf(
       requestId,
       asking.then((asked) => asked?.kind === 'asked'),
@@ -559,7 +624,10 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     if (life.client.destroyed || life.client.writableFinished) return;
     life.hasLeft = true;
     report.push(`the client of r${life.number} leaves`);
-    life.client.destroy();
+    const notice = (): void => void life.client.destroy();
+    if (life.process.isPaused)
+      pend(`${life.process.name} notices that the client of r${life.number} has left`, notice, life);
+    else time.within(life.process, notice);
   }
 
   async function drain(at: number): Promise<void> {
@@ -588,7 +656,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     for (;;) {
       await time.settle();
       await watchFinals();
-      const [first] = pending;
+      const [first] = going();
       if (first === undefined) return;
       proceed(first);
     }
@@ -599,6 +667,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     if (!isWritten) return;
     isWritten = false;
     const rows = await findAll(lives.map(({ requestId }) => ['findAny', requestId]));
+    for (const { name, key } of callers)
+      if (key !== undefined) noteOverdraft(name, (await find('findKey', key.keyId)) as KeyRow);
     for (const [index, row] of (rows as readonly (RecordRow | null)[]).entries()) {
       const { requestId, number } = lifeOf(index);
       const known = finals.get(requestId);
@@ -612,10 +682,18 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     }
   }
 
+  /** What is spent and what is reserved together are never above what a key has. Nothing costs more than its hold here. */
+  function noteOverdraft(name: string, { balanceMicro, heldMicro, daySpentMicro, spendPerDayMicro }: KeyRow): void {
+    if ((balanceMicro ?? 0) < 0) changed.push(`${name} has ${balanceMicro} left`);
+    if (daySpentMicro + heldMicro > (spendPerDayMicro ?? Infinity))
+      changed.push(`${name} has spent ${daySpentMicro} and holds ${heldMicro} of ${spendPerDayMicro}`);
+  }
+
   async function comeToRest(): Promise<Aftermath> {
+    for (const process of processes) if (process.isPaused) process.resume();
+    await time.pass(0);
     await rest();
-    // As the upkeep of each process does from time to time.
-    for (const { isAlive, store } of processes) if (isAlive) store.recover().catch(() => undefined);
+    for (const process of processes) if (process.isAlive) recover(process);
     // Long enough for every retry and for what is read for its usage alone, and too short for a silence.
     for (let turn = 0; turn < 3; turn += 1) {
       await rest();
@@ -625,26 +703,31 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     const leaked = backend.calls
       .filter(({ isOver, life }) => !isOver && isUnwanted(lifeOf(life)))
       .map(({ life }) => `the backend works on for r${life}, which nobody wants`);
+    // Until what was lost is undone for the second time.
+    await time.pass(LOST_MS);
+    await rest();
     for (let turn = 0; turn < 3 && lives.some(({ isOver, process }) => !isOver && process.isAlive); turn += 1) {
       await time.pass(SILENCE_MS);
       await rest();
     }
     return {
       keys: history.keys,
+      limit: history.limit,
+      tookMs: time.nowMs() - startMs,
       lives,
       callers,
       calls: backend.calls,
       cancelled,
       leaked,
       changed,
-      creditsMicro: CREDITS_MICRO,
       ask: find,
       identities,
     };
   }
 
-  function isUnwanted({ isOver, hasLeft, requestId }: Life): boolean {
-    return isOver || hasLeft || cancelled.has(requestId);
+  /** Whoever was taken for dead does not hear what others are asked to cancel meanwhile. */
+  function isUnwanted({ isOver, hasLeft, requestId, process }: Life): boolean {
+    return isOver || hasLeft || (cancelled.has(requestId) && !process.wasTakenForDead);
   }
 
   async function find(...operation: Operation): Promise<unknown> {

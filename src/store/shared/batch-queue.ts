@@ -82,6 +82,8 @@ const STOOD_STILL_MS = 500;
 const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
 const RETRY_KEPT_AT_MOST_MS = 1000;
+/** A server may commit what it got before the connection broke. Its own limits end most of that earlier. */
+const COMMITTED_WITHIN_MS = 10_000;
 
 const TOO_MANY = 'too many calls wait for the store';
 const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' };
@@ -282,10 +284,21 @@ export function createBatchQueue({
       refuse(call);
       if (failure.reason === 'lost') undo(call);
     }
+    if (failure.reason === 'lost') undoAgain(batch.filter(({ care }) => care.undo !== undefined));
     // New failing calls must not delay the next try endlessly.
     if (!batch.some(({ failures }) => failures > 1)) return;
     keptRetryAtMs = performance.now() + keptRetryAfterMs;
     keptRetryAfterMs = Math.min(Math.max(keptRetryAfterMs * 2, RETRY_KEPT_FIRST_MS), RETRY_KEPT_AT_MOST_MS);
+  }
+
+  /** An undo that has overtaken its operation has found nothing to undo. */
+  function undoAgain(lost: readonly Call[]): void {
+    if (lost.length === 0) return;
+    setTimeout(() => {
+      if (isClosed) return;
+      for (const call of lost) undo(call);
+      wake();
+    }, COMMITTED_WITHIN_MS).unref();
   }
 
   function undo({ care }: Call): void {

@@ -399,6 +399,20 @@ describe('the queue', () => {
     });
   });
 
+  describe('after an answer that was lost', () => {
+    const passTime = useHeldTime();
+
+    it('takes back a second time what may be committed after it was taken back', async () => {
+      let tries = 0;
+      answer = (batch) => ((tries += 1) === 1 ? failWith('lost')() : succeed(batch));
+      await failureCode(accept(makeLane()));
+      await passTime(9000);
+      expect(batches.map(({ names }) => names)).to.deep.equal([['probeWrite'], ['discard']]);
+      await passTime(2000);
+      expect(batches.slice(2).map(({ names }) => names)).to.deep.equal([['discard']]);
+    });
+  });
+
   describe('of a process that stood still', () => {
     const passTime = useHeldTime();
 
