@@ -258,11 +258,12 @@ async function openBackends(config: Config, { backend, shared, files, steadyMs }
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
   const relays = new Map<SingleBackend, Proxy>();
 
-  function open({ name, isOnly, baseUrl, dialect }: BackendSpec): SingleBackend {
+  function open({ name, isOnly, baseUrl, dialect, timeouts }: BackendSpec): SingleBackend {
     const { streamOptions, inputCounter } = dialect;
     const named = isOnly ? {} : { backend: name };
     const options = {
       ...config,
+      ...timeouts,
       baseUrl,
       streamOptions,
       keyOwner,
@@ -333,6 +334,7 @@ function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }:
     models: null,
     weight: 1,
     maxConcurrent: null,
+    timeouts: {},
   };
 }
 

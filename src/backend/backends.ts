@@ -1,5 +1,6 @@
 /** Chooses the backend of a request, and another one while nothing has been said. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
 import type { Connected } from '../core/chat.ts';
 import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
@@ -87,7 +88,8 @@ interface Counts {
 export interface Try {
   readonly spec: BackendSpec;
   readonly chat: SingleBackend;
-  answered(): void;
+  /** A start that took longer than `slowMs` counts as a failure when it comes to rests. */
+  answered(slowMs: number): void;
   /** Must be called last. The place is free, and the backend rests if it has failed. */
   end(how: TryEnd): void;
 }
@@ -186,7 +188,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     if (free !== undefined) return toTry(take(free));
     if (awake.length === 0) throw noneAvailable(candidates);
     signal.throwIfAborted();
-    const wants = (backend: Backend): boolean => candidates.includes(backend);
+    // The list may change while the request waits.
+    const wants = ({ spec }: Backend): boolean => route.backends.includes(spec.name) && tried?.has(spec.name) !== true;
     return queue.wait({ caller, signal, wants, timeoutMs: options.queueTimeoutMs, expire: allBusy }).then(toTry);
   }
 
@@ -198,16 +201,20 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
   function toTry(backend: Backend): Try {
     const { spec, chat, rest } = backend;
+    const begunMs = nowMs();
+    let isSlow = false;
     return {
       spec,
       chat,
-      answered() {
-        rest.answered();
+      answered(slowMs) {
+        isSlow = nowMs() - begunMs > slowMs;
+        if (isSlow) rest.failed('upstream_timeout');
+        else rest.answered();
         offerPlaces(backend);
       },
       end(how) {
         backend.running -= 1;
-        judge(backend, how);
+        judge(backend, how, isSlow);
         offerPlaces(backend);
         closeIfDone(backend);
       },
@@ -219,10 +226,14 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     while (queue.length > 0 && isListed(backend) && isAvailable(backend) && queue.offer(backend)) take(backend);
   }
 
-  function judge({ spec, rest, counts }: Backend, how: TryEnd): void {
-    if (how.kind !== 'failed') {
-      counts[how.kind === 'whole' ? 'answered' : 'cancelled'] += 1;
-      return how.kind === 'whole' ? rest.succeeded() : rest.leave();
+  function judge({ spec, rest, counts }: Backend, how: TryEnd, isSlow: boolean): void {
+    if (how.kind === 'left') {
+      counts.cancelled += 1;
+      return rest.leave();
+    }
+    if (how.kind === 'whole') {
+      counts.answered += 1;
+      return isSlow ? undefined : rest.succeeded();
     }
     const { thrown } = how;
     const blame = blameOf(thrown);
@@ -237,8 +248,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   /** Tries one backend after the other while `work` has not called `begun`. */
-  async function attempt(asking: RoutedAskOptions, work: Work): Promise<RelayedRefusal | undefined> {
-    const untilMs = nowMs() + options.firstByteTimeoutMs;
+  async function attempt(asking: RoutedAskOptions, isStream: boolean, work: Work): Promise<RelayedRefusal | undefined> {
+    const startedMs = nowMs();
     const mostTries = Math.min(MAX_TRIES, asking.route.backends.length);
     const tried = new Set<string>();
     let failure: Failure | undefined;
@@ -248,14 +259,17 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       const { spec, chat } = place;
       tried.add(spec.name);
       if (!spec.isOnly) asking.note(spec.name);
-      const leftMs = Math.max(1, untilMs - nowMs());
+      const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
+      const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
       // A time-out may have run, so a later try needs a share only where it may follow one.
       const shareMs = options.failover === 'any' ? leftMs / (mostTries - tried.size + 1) : leftMs;
       const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
+      // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
+      const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
       let hasBegun = false;
       const begun = (): void => {
         hasBegun = true;
-        place.answered();
+        place.answered(slowMs);
       };
       const next = await failureOf(work(chat, given, begun));
       if (next === undefined) {
@@ -334,7 +348,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     begin,
     replace,
     async ask(request, asking, listener) {
-      await attempt(asking, async (chat, given, begun) => {
+      await attempt(asking, request.stream === true, async (chat, given, begun) => {
         await chat.ask(request, given, {
           begin(answer) {
             begun();
@@ -346,7 +360,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       });
     },
     relay: (request, asking, listener) =>
-      attempt(asking, (chat, given, begun) =>
+      attempt(asking, request.stream, (chat, given, begun) =>
         chat.relay(request, given, {
           begin(answer) {
             begun();
@@ -397,7 +411,12 @@ function isAvailable({ spec, rest, running }: Backend): boolean {
 }
 
 function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
-  return one.baseUrl === other.baseUrl && one.apiKey === other.apiKey && one.upstreamDialect === other.upstreamDialect;
+  return (
+    one.baseUrl === other.baseUrl &&
+    one.apiKey === other.apiKey &&
+    one.upstreamDialect === other.upstreamDialect &&
+    isDeepStrictEqual(one.timeouts, other.timeouts)
+  );
 }
 
 function noneAvailable(candidates: readonly Backend[]): ApiError {

@@ -33,7 +33,7 @@ export interface Rest {
   succeeded(): void;
   /** Nothing can have run: it rests at once. */
   refused(reason: ErrorCode, retryAfterMs: number | undefined): void;
-  /** A request may be the reason: only several in a row let it rest. */
+  /** A request may be the reason, also of a slow start: only several in a row let it rest. */
   failed(reason: ErrorCode): void;
   /** The request ended without a word of the backend. */
   leave(): void;

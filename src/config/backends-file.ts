@@ -2,7 +2,7 @@ import schema from '../../schemas/backends.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
 import type { Dialect } from '../core/dialects.ts';
-import type { BackendSpec } from '../core/routes.ts';
+import type { BackendSpec, BackendTimeouts } from '../core/routes.ts';
 import { lazily } from '../core/lazily.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
@@ -76,7 +76,17 @@ function findProblems(
 }
 
 function toSpec(
-  { name, base_url, dialect, api_key_env, models, aliases = {}, weight = 1, max_concurrent }: ListedBackend,
+  {
+    name,
+    base_url,
+    dialect,
+    api_key_env,
+    models,
+    aliases = {},
+    weight = 1,
+    max_concurrent,
+    ...timeouts
+  }: ListedBackend,
   own: DialectsFile,
   settings: BackendsFileSettings,
   env: Environment,
@@ -94,7 +104,20 @@ function toSpec(
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
     weight,
     maxConcurrent: max_concurrent ?? null,
+    timeouts: toTimeouts(timeouts),
     isOnly: false,
+  };
+}
+
+function toTimeouts({
+  connect_timeout_ms: connectTimeoutMs,
+  first_byte_timeout_ms: firstByteTimeoutMs,
+  idle_timeout_ms: idleTimeoutMs,
+}: Partial<ListedBackend>): BackendTimeouts {
+  return {
+    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+    ...(firstByteTimeoutMs !== undefined && { firstByteTimeoutMs }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }
 

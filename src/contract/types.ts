@@ -564,6 +564,18 @@ export interface ListedBackend {
    * How many requests this gateway sends to it at a time. Without it there is no limit.
    */
   max_concurrent?: number;
+  /**
+   * How long a connection may take, in the place of CONNECT_TIMEOUT_MS.
+   */
+  connect_timeout_ms?: number;
+  /**
+   * How long its answer may take to begin, in the place of FIRST_BYTE_TIMEOUT_MS.
+   */
+  first_byte_timeout_ms?: number;
+  /**
+   * How long it may be silent within an answer, in the place of IDLE_TIMEOUT_MS.
+   */
+  idle_timeout_ms?: number;
 }
 /**
  * The answer of the backend.

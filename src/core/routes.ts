@@ -23,8 +23,16 @@ export interface BackendSpec extends RoutedBackend {
   readonly apiKey: string | null;
   /** Null sets no limit. */
   readonly maxConcurrent: number | null;
+  /** In the place of those of the settings. */
+  readonly timeouts: BackendTimeouts;
   /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
   readonly isOnly: boolean;
+}
+
+export interface BackendTimeouts {
+  readonly connectTimeoutMs?: number;
+  readonly firstByteTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
 }
 
 /** Backends that get the same chat request. */

@@ -4,9 +4,18 @@ import { createBackends, type Backends, type RoutedAskOptions } from '../../src/
 import { ApiError } from '../../src/core/errors.ts';
 import { onlyBackend } from '../support/only-backend.ts';
 
+interface AskingOptions extends Partial<RoutedAskOptions> {
+  readonly stream?: boolean;
+}
+
 describe('createBackends', () => {
   /** Requests that run, by the backend that has them. */
-  let running: { readonly backend: string; readonly timeoutMs: number; readonly end: (error?: ApiError) => void }[];
+  let running: {
+    readonly backend: string;
+    readonly timeoutMs: number;
+    readonly begin: () => void;
+    readonly end: (error?: ApiError) => void;
+  }[];
   let closed: string[];
   let asked: string[];
   let nowMs: number;
@@ -35,10 +44,11 @@ describe('createBackends', () => {
       nowMs: () => nowMs,
       onChange: () => undefined,
       open: ({ name }) => ({
-        ask: (_request, { signal, firstByteTimeoutMs = 0 }) =>
+        ask: (_request, { signal, firstByteTimeoutMs = 0 }, listener) =>
           new Promise((resolve, reject) => {
             const end = (error?: ApiError): void => (error === undefined ? resolve() : reject(error));
-            running.push({ backend: name, timeoutMs: firstByteTimeoutMs, end });
+            const begin = (): void => listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
+            running.push({ backend: name, timeoutMs: firstByteTimeoutMs, begin, end });
             signal.addEventListener('abort', () => end(new ApiError('client_disconnected')));
           }),
         relay: () => Promise.reject(new Error('nothing is relayed here')),
@@ -50,7 +60,7 @@ describe('createBackends', () => {
     });
   }
 
-  function ask(backends: Backends, options: Partial<RoutedAskOptions> = {}): Promise<string> {
+  function ask(backends: Backends, { stream = false, ...options }: AskingOptions = {}): Promise<string> {
     const listener = { begin: () => undefined, take: () => undefined };
     const asking = {
       signal: new AbortController().signal,
@@ -60,7 +70,7 @@ describe('createBackends', () => {
       note: (name: string) => void asked.push(name),
       ...options,
     };
-    return backends.ask({ model: 'm', messages: [] }, asking, listener).then(
+    return backends.ask({ model: 'm', messages: [], stream }, asking, listener).then(
       () => 'answered',
       (error: unknown) => (error instanceof ApiError ? error.code : String(error)),
     );
@@ -109,6 +119,58 @@ describe('createBackends', () => {
     await endNext(unreachable());
     await endNext(unreachable());
     expect(await result).to.equal('upstream_timeout');
+  });
+
+  it('gives a backend the time to the first byte that the file says', async () => {
+    const backends = open([{ ...spec('a'), timeouts: { firstByteTimeoutMs: 90 } }, spec('b')], 'any');
+    const result = ask(backends);
+    await turn();
+    expect(running[0]?.timeoutMs).to.equal(30);
+    nowMs += 30;
+    await endNext(timeout());
+    expect(running[0]?.timeoutMs).to.equal(285);
+    await endNext();
+    expect(await result).to.equal('answered');
+  });
+
+  for (const [stream, state] of [
+    [true, 'resting'],
+    [false, 'up'],
+  ] as const) {
+    it(`lets a backend ${stream ? 'rest whose streams begin slowly three times in a row' : 'take its time for answers in JSON'}`, async () => {
+      const backends = open();
+      for (let count = 0; count < 3; count += 1) {
+        const result = ask(backends, { stream });
+        await turn();
+        nowMs += 201;
+        running[0]?.begin();
+        await endNext();
+        expect(await result).to.equal('answered');
+      }
+      expect(asked).to.deep.equal(['a', 'a', 'a']);
+      expect(backends.states()[0]?.state).to.equal(state);
+    });
+  }
+
+  it('hears of no slow start where no other backend has the model, or after a fast one', async () => {
+    const backends = open();
+    for (const [waitMs, names] of [
+      [201, ['a']],
+      [201, ['a']],
+      [601, ['a']],
+      [201, undefined],
+      [201, undefined],
+      [199, undefined],
+      [201, undefined],
+    ] as const) {
+      const result = ask(backends, { stream: true, ...(names !== undefined && { route: { backends: names } }) });
+      await turn();
+      nowMs += waitMs;
+      running[0]?.begin();
+      await endNext();
+      await result;
+    }
+    expect(backends.states()[0]?.state).to.equal('up');
   });
 
   it('lets no other caller feel the rate limit of a key of its own', async () => {
@@ -161,12 +223,29 @@ describe('createBackends', () => {
     await turn();
     backends.replace([spec('b')]);
     expect(closed).to.deep.equal([]);
+    expect(backends.states().map(({ spec: { name }, state }) => `${name} ${state}`)).to.deep.equal([
+      'b up',
+      'a draining',
+    ]);
     await endNext();
     expect(await result).to.equal('answered');
     expect(closed).to.deep.equal(['a']);
     expect(await Promise.race([ask(backends), turn()])).to.equal(undefined);
     expect(asked).to.deep.equal(['a', 'b']);
     await endNext();
+  });
+
+  it('lets requests that wait go to a backend that came meanwhile, and no more to one that is drained', async () => {
+    const backends = open([spec('a', 1)]);
+    const [first, second] = [ask(backends), ask(backends)];
+    await turn();
+    backends.replace([spec('b', 1)]);
+    await turn();
+    expect(running.map(({ backend }) => backend)).to.deep.equal(['a', 'b']);
+    await endNext();
+    await endNext();
+    expect(await Promise.all([first, second])).to.deep.equal(['answered', 'answered']);
+    expect(asked).to.deep.equal(['a', 'b']);
   });
 
   it('remembers what it has learnt of a backend whose place in the list has changed', async () => {

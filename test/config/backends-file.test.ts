@@ -36,7 +36,15 @@ describe('BACKENDS_FILE', () => {
   it('says all of a backend, with what is not said filled in', () => {
     const { backends } = read(
       [
-        { ...A, dialect: 'vllm', api_key_env: 'A_KEY', aliases: { gpt: 'qwen' }, models: ['qwen'], max_concurrent: 3 },
+        {
+          ...A,
+          dialect: 'vllm',
+          api_key_env: 'A_KEY',
+          aliases: { gpt: 'qwen' },
+          models: ['qwen'],
+          max_concurrent: 3,
+          idle_timeout_ms: 7,
+        },
         { ...A, name: 'b' },
       ],
       { ...STATIC, A_KEY: 'sk-a', MODEL_ALIASES: '{"fast": "gpt"}', UPSTREAM_DIALECT: 'ollama' },
@@ -44,6 +52,7 @@ describe('BACKENDS_FILE', () => {
     const [first, second] = backends?.backends ?? [];
     expect(first).to.deep.include({ baseUrl: 'http://10.0.0.1:8000/v1', apiKey: 'sk-a', weight: 1, maxConcurrent: 3 });
     expect(first?.modelAliases.get('fast')).to.equal('qwen');
+    expect([first?.timeouts, second?.timeouts]).to.deep.equal([{ idleTimeoutMs: 7 }, {}]);
     expect(second).to.deep.include({ apiKey: null, models: null, maxConcurrent: null, upstreamDialect: 'ollama' });
   });
 

@@ -16,6 +16,7 @@ export function onlyBackend(spec: Partial<BackendSpec> = {}): BackendSpec {
     models: null,
     weight: 1,
     maxConcurrent: null,
+    timeouts: {},
     ...spec,
   };
 }
