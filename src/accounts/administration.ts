@@ -47,6 +47,7 @@ export function createAdministration({ accounts, toHash, newKeyId, nowMs }: Admi
       const { text, kept } = issueSecret(toHash);
       const key = await accounts.createKey({
         keyId: newKeyId(),
+        groupId: null,
         secret: kept,
         name,
         createdAtMs: nowMs(),

@@ -2,10 +2,10 @@ import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { matchesModel } from '../core/model-patterns.ts';
 import { costOf, costOfTokens, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
-import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
+import type { AccountStore, Hold, RateStanding, StoredAccount, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
-import { faultOf } from './keys.ts';
+import { faultOf, GROUP_UNUSABLE } from './keys.ts';
 import { NO_RATE_CHARGE, type RateLimits, type RateCharge } from './rates.ts';
 import { spendWindowsOf } from './spend.ts';
 
@@ -101,10 +101,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
           return Math.max(costOf(price, usage), other === undefined ? 0 : costOf(other, usage));
         },
         taken: (rates) => rateLimits.taken(keyId, tokens, rates),
-        explain: ({ code, rates }) =>
+        explain: ({ code, rates, ofGroup = false }) =>
           code === 'rate_limit_exceeded'
             ? Promise.resolve(rateLimits.explain(keyId, tokens, rates))
-            : explain(code, hold, options),
+            : explain({ code, ofGroup }, hold, options),
       };
     },
     async admitFree(key, { model, backendModel }) {
@@ -114,7 +114,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     async admitUnmetered(key) {
       assertKey(key);
-      if (key.models !== null || paysPerUse(key)) throw new ApiError('forbidden', { message: UNMETERED });
+      if (paysPerUse(key) || accountsOf(key).some(({ models }) => models !== null)) {
+        throw new ApiError('forbidden', { message: UNMETERED });
+      }
       return (await rateLimits.take(key)).headers;
     },
     offers(key, model, backendModel) {
@@ -126,32 +128,45 @@ export function createAdmission(options: AdmissionOptions): Admission {
 }
 
 const UNMETERED =
-  'The API key has credits, a spend limit or a list of models, and what a request to this path uses is not known here. ' +
+  'The API key or its group has credits, a spend limit or a list of models, and what a request to this path uses is not known here. ' +
   'Only keys without them can use it.';
 
 function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
   if (key === undefined) throw new Error('a caller was let in without a key');
 }
 
-/** Returns whether the key has funds or any limit, which a request must not get around. */
+/** Returns whether the key or its group has funds or any limit, which a request must not get around. */
 export function isLimited(key: StoredKey | undefined): boolean {
-  if (key === undefined) return false;
-  const { models, balanceMicro, limits } = key;
-  return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
+  return (
+    key !== undefined &&
+    accountsOf(key).some(({ models, balanceMicro, limits }) => {
+      return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
+    })
+  );
 }
 
 /** Returns whether a request of the key needs a limit of its output, which bounds what it may cost. */
 export function needsOutputLimit(key: StoredKey | undefined): boolean {
-  return key !== undefined && (paysPerUse(key) || key.limits.tokensPerMinute !== null);
+  if (key === undefined) return false;
+  return paysPerUse(key) || accountsOf(key).some(({ limits }) => limits.tokensPerMinute !== null);
 }
 
 /** All that such a key uses must have a price. */
-function paysPerUse({ balanceMicro, limits }: Pick<StoredKey, 'balanceMicro' | 'limits'>): boolean {
-  return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
+function paysPerUse(key: StoredKey): boolean {
+  return accountsOf(key).some(({ balanceMicro, limits }) => {
+    return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
+  });
 }
 
-function mayUse({ models }: Pick<StoredKey, 'models'>, ...names: readonly string[]): boolean {
-  return models === null || models.some((pattern) => names.some((name) => matchesModel(pattern, name)));
+/** Returns whether the lists of models of the key and of its group both have one of these names. */
+export function mayUse(key: StoredKey, ...names: readonly string[]): boolean {
+  return accountsOf(key).every(({ models }) => {
+    return models === null || models.some((pattern) => names.some((name) => matchesModel(pattern, name)));
+  });
+}
+
+function accountsOf(key: StoredKey): readonly StoredAccount[] {
+  return key.group === null ? [key] : [key, key.group];
 }
 
 function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price | undefined): void {
@@ -162,7 +177,7 @@ function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price |
   throw new ApiError('forbidden', {
     param: 'model',
     message:
-      'The model has no price here, and the API key has credits or a spend limit, which only priced models can use. ' +
+      'The model has no price here, and the API key or its group has credits or a spend limit, which only priced models can use. ' +
       'See /docs/managed-keys#prices.',
   });
 }
@@ -173,49 +188,65 @@ export function modelNotFound(): ApiError {
   return new ApiError('model_not_found', { param: 'model', message });
 }
 
-type FundsRefusal = Exclude<Refused['code'], 'rate_limit_exceeded'>;
+interface FundsRefusal {
+  readonly code: Exclude<Refused['code'], 'rate_limit_exceeded'>;
+  readonly ofGroup: boolean;
+}
 
-async function explain(
-  refused: FundsRefusal,
-  { keyId, heldMicro }: Hold,
-  options: AdmissionOptions,
-): Promise<ApiError> {
-  const key = await options.accounts.findKey(keyId);
+async function explain(refusal: FundsRefusal, hold: Hold, options: AdmissionOptions): Promise<ApiError> {
+  const { code, ofGroup } = refusal;
+  const key = await options.accounts.findKey(hold.keyId);
   if (key === undefined) return new ApiError('invalid_api_key');
-  const message = messageOf(refused, {
-    key,
-    heldMicro,
+  if (code === 'invalid_api_key') {
+    const message = ofGroup ? GROUP_UNUSABLE : faultOf(key, options.nowMs());
+    return new ApiError(code, { ...(message !== undefined && { message }) });
+  }
+  const message = messageOf(code, {
+    account: ofGroup ? key.group : key,
+    who: ofGroup ? 'the group of the API key' : 'the API key',
+    hold,
     nowMs: options.nowMs(),
     currency: options.prices.present?.currency ?? null,
   });
-  return new ApiError(refused, { ...(message !== undefined && { message }) });
+  return new ApiError(code, { ...(message !== undefined && { message }) });
 }
 
 interface Shortage {
-  readonly key: StoredKey;
-  readonly heldMicro: number;
+  /** Null when the key has been moved meanwhile. */
+  readonly account: StoredAccount | null;
+  readonly who: string;
+  readonly hold: Hold;
   readonly nowMs: number;
   readonly currency: string | null;
 }
 
-function messageOf(refused: FundsRefusal, shortage: Shortage): string | undefined {
-  const { key, heldMicro, nowMs, currency } = shortage;
+function messageOf(
+  code: 'insufficient_credits' | 'spend_limit_exceeded',
+  { account, who, hold, nowMs, currency }: Shortage,
+): string | undefined {
+  if (account === null) return undefined;
+  const { heldMicro, interruptedCostMicro } = hold;
   const show = (micro: number): string => [formatAmount(micro), currency ?? 'credits'].join(' ');
-  switch (refused) {
-    case 'invalid_api_key':
-      return faultOf(key, nowMs);
-    case 'insufficient_credits':
-      return `The request may cost up to ${show(heldMicro)}, and the API key has ${show(key.balanceMicro ?? 0)} left.`;
+  const cost = `The request may cost up to ${show(heldMicro)}`;
+  /** What the input costs cannot be less. */
+  const cureFor = (leftMicro: number): string =>
+    leftMicro > (interruptedCostMicro ?? 0) ? ' Send a lower max_output_tokens to reserve less.' : '';
+  switch (code) {
+    case 'insufficient_credits': {
+      const leftMicro = account.balanceMicro ?? 0;
+      return `${cost}, and ${who} has ${show(leftMicro)} left.${cureFor(leftMicro)}`;
+    }
     case 'spend_limit_exceeded': {
       // When both limits are exceeded, the month ends later.
-      const window = spendWindowsOf(key, nowMs).findLast(({ leftMicro }) => leftMicro < heldMicro);
+      const window = spendWindowsOf(account, nowMs).findLast(({ leftMicro }) => leftMicro < heldMicro);
       if (window === undefined) return undefined;
       return (
-        `The request may cost up to ${show(heldMicro)}. Of the ${show(window.limitMicro)} which the API key may spend ` +
-        `per ${window.per}, ${show(Math.max(0, window.leftMicro))} are left until ${new Date(window.endsAtMs).toISOString()}.`
+        `${cost}. Of the ${show(window.limitMicro)} which ${who} may spend per ${window.per}, ` +
+        `${show(Math.max(0, window.leftMicro))} are left until ${new Date(window.endsAtMs).toISOString()}.` +
+        cureFor(window.leftMicro)
       );
     }
     default:
-      return unreachable(refused);
+      return unreachable(code);
   }
 }

@@ -28,9 +28,16 @@ export function isSecret(text: string): boolean {
 }
 
 /** Returns for its owner why a key cannot be used; undefined when it can. */
-export function faultOf({ isDisabled, expiresAtMs }: StoredKey, nowMs: number): string | undefined {
+export function faultOf({ isDisabled, expiresAtMs, group }: StoredKey, nowMs: number): string | undefined {
   if (isDisabled) return 'The API key is disabled.';
-  return expiresAtMs !== null && expiresAtMs <= nowMs ? 'The API key has expired.' : undefined;
+  if (isOver(expiresAtMs, nowMs)) return 'The API key has expired.';
+  return group !== null && (group.isDisabled || isOver(group.expiresAtMs, nowMs)) ? GROUP_UNUSABLE : undefined;
+}
+
+export const GROUP_UNUSABLE = 'The group of the API key is disabled or has expired.';
+
+function isOver(expiresAtMs: number | null, nowMs: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= nowMs;
 }
 
 /** Returns whether there is no key yet; false when the store fails, which reports that itself. */
@@ -82,5 +89,7 @@ export function rememberKeys(accounts: AccountStore, nowMs: () => number): Accou
     rotateKey: (...change) => forgetAfter(accounts.rotateKey(...change)),
     deleteKey: (...change) => forgetAfter(accounts.deleteKey(...change)),
     credit: (...change) => forgetAfter(accounts.credit(...change)),
+    updateGroup: (...change) => forgetAfter(accounts.updateGroup(...change)),
+    creditGroup: (...change) => forgetAfter(accounts.creditGroup(...change)),
   };
 }

@@ -1,7 +1,8 @@
 import { ApiError } from '../core/errors.ts';
-import type { KeyId } from '../contract/ids.ts';
+import type { AccountId, KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
-import { exceededBy } from '../core/money/rates.ts';
+import { exceededBy, type RateKind } from '../core/money/rates.ts';
+import { GROUP_UNUSABLE } from './keys.ts';
 
 /**
  * The store counts by its own clock, in the transaction that accepts the request. So the limits
@@ -19,10 +20,11 @@ export interface RateLimits {
   /** `rates` is absent for a key without such limits. */
   taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): RateCharge;
   explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
-  show(key: RateLimitedKey): Promise<RateLimitState>;
+  /** Returns how a key, or a group, stands by its own limits. */
+  show(accountId: AccountId): Promise<RateLimitState>;
 }
 
-export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits'>;
+export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits' | 'group'>;
 
 export interface RateCharge {
   /** The names and formats are OpenAI's. */
@@ -90,33 +92,39 @@ export function createRateLimits({
         const isOver = nowMs() - takenAtMs > rates.resetMs;
         if (rates.tokensPerMinute === null || used === tokens || isOver) return;
         // The count holds for this minute only, so a failed write needs no retry.
-        void accounts.correctRate(keyId, rates.minute, used - tokens).catch(() => undefined);
+        const counted = rates.group === undefined ? [keyId] : [keyId, rates.group.id];
+        void accounts.correctRate(counted, rates.minute, used - tokens).catch(() => undefined);
       },
     };
   }
 
-  function check({ keyId, limits }: RateLimitedKey, tokens: number): void {
+  function check({ keyId, limits, group }: RateLimitedKey, tokens: number): void {
     const known = refused.get(keyId);
     if (known === undefined) return;
     const ageMs = nowMs() - known.atMs;
-    if (ageMs < 0 || ageMs >= Math.min(isFinal(known) ? Infinity : REFUSED_FOR_MS, known.rates.resetMs)) {
+    const wasMoved = known.rates.group?.id !== group?.groupId;
+    if (wasMoved || ageMs < 0 || ageMs >= Math.min(isFinal(known) ? Infinity : REFUSED_FOR_MS, known.rates.resetMs)) {
       refused.delete(keyId);
       return;
     }
-    const { requestsPerMinute, tokensPerMinute } = limits;
-    const rates = { ...known.rates, requestsPerMinute, tokensPerMinute, resetMs: known.rates.resetMs - ageMs };
+    const limitsOf = (kind: RateKind) => (isOfGroup(known.rates, kind) ? (group?.limits ?? limits) : limits);
+    const rates = {
+      ...known.rates,
+      requestsPerMinute: limitsOf('requests').requestsPerMinute,
+      tokensPerMinute: limitsOf('tokens').tokensPerMinute,
+      resetMs: known.rates.resetMs - ageMs,
+    };
     if (exceedingOf(tokens, rates) !== undefined) throw refusalOf(tokens, rates);
   }
 
   async function take(key: RateLimitedKey): Promise<RateCharge> {
-    const { requestsPerMinute, tokensPerMinute } = key.limits;
-    if (requestsPerMinute === null && tokensPerMinute === null) return NO_RATE_CHARGE;
+    if (!hasRateLimits(key.limits) && (key.group === null || !hasRateLimits(key.group.limits))) return NO_RATE_CHARGE;
     check(key, 0);
     const verdict = await accounts.takeRate(key.keyId, 0);
     if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
     throw verdict.refused === 'rate_limit_exceeded'
       ? explain(key.keyId, 0, verdict.rates)
-      : new ApiError(verdict.refused);
+      : new ApiError(verdict.refused, verdict.ofGroup && { message: GROUP_UNUSABLE });
   }
 
   return {
@@ -125,11 +133,19 @@ export function createRateLimits({
     takeRefused: (key) => void take(key).catch(() => undefined),
     taken,
     explain,
-    async show({ keyId }) {
-      const rates = await accounts.findRate(keyId);
+    async show(accountId) {
+      const rates = await accounts.findRate(accountId);
       return rates === undefined ? { resetMs: 0 } : toState(rates);
     },
   };
+}
+
+function hasRateLimits({ requestsPerMinute, tokensPerMinute }: StoredKey['limits']): boolean {
+  return requestsPerMinute !== null || tokensPerMinute !== null;
+}
+
+function isOfGroup({ group }: RateStanding, kind: RateKind): boolean {
+  return group?.limits.includes(kind) === true;
 }
 
 /** Tokens are given back before the minute is over, requests are not. */
@@ -137,7 +153,7 @@ function isFinal({ rates }: Pick<Refused, 'rates'>): boolean {
   return exceedingOf(0, rates) === 'requests';
 }
 
-function exceedingOf(tokens: number, rates: RateStanding): 'requests' | 'tokens' | undefined {
+function exceedingOf(tokens: number, rates: RateStanding): RateKind | undefined {
   return exceededBy(tokens, rates, { minuteRequests: rates.requests, minuteTokens: rates.tokens });
 }
 
@@ -175,14 +191,20 @@ function refusalOf(tokens: number, rates: RateStanding): ApiError {
   const kind = exceedingOf(tokens, rates) ?? 'requests';
   const { limit, remaining } = state[kind] ?? { limit: 0, remaining: 0 };
   const points = kind === 'requests' ? 1 : tokens;
+  const who = isOfGroup(rates, kind) ? 'the group of the API key' : 'the API key';
   if (points > limit) {
-    const message = `The request needs about ${points} ${kind}, and the API key has ${limit} per minute: it can never run.`;
+    const cure = kind === 'tokens' ? ' A lower max_output_tokens makes it need fewer.' : '';
+    const message = `The request needs about ${points} ${kind}, and ${who} has ${limit} per minute: it can never run.${cure}`;
     return new ApiError('rate_limit_exceeded', { message, headers: { ...headers, 'x-should-retry': 'false' } });
   }
   const seconds = Math.ceil(rates.resetMs / 1000);
   const need = kind === 'requests' ? '' : `, ${remaining} are left, and the request needs about ${points}`;
   return new ApiError('rate_limit_exceeded', {
-    message: `The API key has ${limit} ${kind} per minute${need}. Try again in ${seconds} s.`,
+    message: `${capitalize(who)} has ${limit} ${kind} per minute${need}. Try again in ${seconds} s.`,
     headers: { ...headers, 'retry-after': String(seconds) },
   });
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

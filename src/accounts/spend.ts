@@ -1,4 +1,4 @@
-import type { StoredKey } from '../store/keys.ts';
+import type { StoredAccount } from '../store/keys.ts';
 
 export interface SpendWindow {
   readonly per: 'day' | 'month';
@@ -8,22 +8,22 @@ export interface SpendWindow {
   readonly endsAtMs: number;
 }
 
-/** Returns the spend limits of a key for the current UTC day and month. */
-export function spendWindowsOf(key: StoredKey, nowMs: number): readonly SpendWindow[] {
-  const { limits, heldMicro } = key;
+/** Returns the spend limits of a key or a group for the current UTC day and month. */
+export function spendWindowsOf(account: StoredAccount, nowMs: number): readonly SpendWindow[] {
+  const { limits, heldMicro } = account;
   const now = new Date(nowMs);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const all = [
     {
       per: 'day',
       limitMicro: limits.spendPerDayMicro,
-      spentMicro: key.spentTodayMicro,
+      spentMicro: account.spentTodayMicro,
       endsAtMs: Date.UTC(year, month, day + 1),
     },
     {
       per: 'month',
       limitMicro: limits.spendPerMonthMicro,
-      spentMicro: key.spentThisMonthMicro,
+      spentMicro: account.spentThisMonthMicro,
       endsAtMs: Date.UTC(year, month + 1),
     },
   ] as const;

@@ -11,6 +11,9 @@ export type ItemId = Branded<'ItemId'>;
 export type CallId = Branded<'CallId'>;
 /** Stays the same when its secret is rotated. */
 export type KeyId = Branded<'KeyId'>;
+export type GroupId = Branded<'GroupId'>;
+/** Names what has funds, limits and a ledger. */
+export type AccountId = KeyId | GroupId;
 
 /** An enum without a runtime value: a brand cannot distinguish the members of a union. */
 export declare enum UnknownItemType {

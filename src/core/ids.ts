@@ -1,4 +1,4 @@
-import type { Branded, CallId, ItemId, KeyId, RequestId, ResponseId } from '../contract/ids.ts';
+import type { AccountId, Branded, CallId, GroupId, ItemId, KeyId, RequestId, ResponseId } from '../contract/ids.ts';
 
 /** The 32 lower-case hexadecimal digits that a response, its record and its items share. */
 export type UniquePart = Branded<'UniquePart'>;
@@ -32,6 +32,15 @@ export function toKeyId(unique: UniquePart): KeyId {
 /** Returns undefined when the text is not a `key_…`. */
 export function parseKeyId(text: string): KeyId | undefined {
   return /^key_[0-9a-f]{32}$/.test(text) ? (text as KeyId) : undefined;
+}
+
+/** Returns the `group_…` with this unique part. */
+export function toGroupId(unique: UniquePart): GroupId {
+  return `group_${unique}` as GroupId;
+}
+
+export function isGroupId(id: AccountId): id is GroupId {
+  return id.startsWith('group_');
 }
 
 /** Returns the `req_…` of a `req_…` or `resp_…`; undefined for any other text. */

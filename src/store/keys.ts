@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../contract/ids.ts';
+import type { AccountId, GroupId, KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits, RateStanding } from '../core/money/rates.ts';
 import type { Identity } from '../identity/identities.ts';
@@ -10,8 +10,11 @@ export type { RateStanding };
  * integers. Lists begin with the newest. Calls return undefined or false for an unknown key, and
  * throw ApiError `store_unavailable` when the database cannot serve them.
  */
-export interface AccountStore {
-  /** Throws RangeError for credits that are not a whole number, negative or too large. */
+export interface AccountStore extends GroupStore {
+  /**
+   * Throws RangeError for credits that are not a whole number, negative or too large, and ApiError
+   * `duplicate_request` for a name that another key has, `not_found` for an unknown group.
+   */
   createKey(draft: KeyDraft): Promise<StoredKey>;
   /**
    * Finds a key by its current secret, or by a former one that has not expired, and stores it under
@@ -20,7 +23,11 @@ export interface AccountStore {
    */
   findKeyByHash(hash: Identity): Promise<StoredKey | undefined>;
   findKey(keyId: KeyId): Promise<StoredKey | undefined>;
-  listKeys(query: { readonly limit: number; readonly after?: KeyId }): Promise<KeyPage | undefined>;
+  listKeys(query: KeyQuery): Promise<KeyPage | undefined>;
+  /**
+   * Moves the key, if the change names a group: what runs is charged to the former one. Throws as
+   * `createKey` does.
+   */
   updateKey(keyId: KeyId, change: KeyChange): Promise<StoredKey | undefined>;
   rotateKey(keyId: KeyId, secret: KeySecret, formerUntilMs: number): Promise<StoredKey | undefined>;
   /** Running requests continue. Records and usage stay until they are pruned. */
@@ -40,8 +47,9 @@ export interface AccountStore {
   /** Counts a request without a record. `accept` counts requests with a record. */
   takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
   /** Adds tokens, which may be negative. Does nothing when the minute is over. */
-  correctRate(keyId: KeyId, minute: number, tokens: number): Promise<void>;
-  findRate(keyId: KeyId): Promise<RateStanding | undefined>;
+  correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): Promise<void>;
+  /** Returns how a key, or a group, stands by its own limits. */
+  findRate(accountId: AccountId): Promise<RateStanding | undefined>;
   /** Keeps the HMAC of a key that the backend has accepted. The latest 10,000 are kept. */
   rememberAccepted(caller: string, atMs: number): Promise<void>;
   listAccepted(): Promise<readonly string[]>;
@@ -62,6 +70,7 @@ export interface KeyLimits extends RateLimits {
 
 export interface KeyDraft {
   readonly keyId: KeyId;
+  readonly groupId: GroupId | null;
   readonly secret: KeySecret;
   readonly name: string;
   readonly createdAtMs: number;
@@ -74,15 +83,15 @@ export interface KeyDraft {
 
 export interface KeyChange {
   readonly name?: string;
+  readonly groupId?: GroupId | null;
   readonly isDisabled?: boolean;
   readonly expiresAtMs?: number | null;
   readonly models?: readonly string[] | null;
   readonly limits?: Partial<KeyLimits>;
 }
 
-export interface StoredKey {
-  readonly keyId: KeyId;
-  readonly prefix: string;
+/** A key or a group. */
+export interface StoredAccount {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
@@ -94,7 +103,22 @@ export interface StoredKey {
   readonly heldMicro: number;
   readonly spentTodayMicro: number;
   readonly spentThisMonthMicro: number;
+}
+
+export interface StoredKey extends StoredAccount {
+  readonly keyId: KeyId;
+  readonly prefix: string;
   readonly formerUntilMs: number | null;
+  readonly group: StoredGroup | null;
+}
+
+export interface KeyQuery {
+  readonly limit: number;
+  readonly after?: KeyId;
+  readonly name?: string;
+  readonly groupId?: GroupId;
+  /** A part of the name in any case, the prefix or the id. */
+  readonly search?: string;
 }
 
 export interface KeyPage {
@@ -138,6 +162,8 @@ export interface LedgerPage {
 export interface UsageQuery {
   /** Includes all of its HMACs. Undefined selects all callers, which only the operator may do. */
   readonly caller?: Identity;
+  /** Requests that ran while their key belonged to this group, or to any. */
+  readonly group?: GroupId | 'any';
   readonly fromMs: number;
   readonly untilMs: number;
   readonly per: 'hour' | 'day' | 'month';
@@ -146,6 +172,8 @@ export interface UsageQuery {
 export interface UsageRow {
   readonly startMs: number;
   readonly caller: string;
+  /** Only in the usage of groups. */
+  readonly groupId?: GroupId;
   readonly model: string;
   readonly requests: number;
   readonly failed: number;
@@ -161,6 +189,7 @@ export interface UsageRow {
 
 export interface RateVerdict {
   readonly refused?: 'invalid_api_key' | 'rate_limit_exceeded';
+  readonly ofGroup?: true;
   readonly rates?: RateStanding;
 }
 
@@ -173,5 +202,48 @@ export interface Hold {
   readonly tokens: number;
 }
 
-/** The checks run in this order: the key, its minute, its funds. */
+/** The checks run in this order: the key, its minute, its funds, and each for the key before its group. */
 export type Refusal = 'invalid_api_key' | 'rate_limit_exceeded' | 'insufficient_credits' | 'spend_limit_exceeded';
+
+/**
+ * The groups of keys in `AUTH_MODE=managed`. The funds and limits of a group hold for all its keys
+ * together, and those of a key within them. Calls return undefined for an unknown group, and throw
+ * as those of keys do.
+ */
+export interface GroupStore {
+  /** Throws ApiError `duplicate_request` for a name that another group has. */
+  createGroup(draft: GroupDraft): Promise<StoredGroup>;
+  findGroup(groupId: GroupId): Promise<StoredGroup | undefined>;
+  /** Undefined when `after` is no group. */
+  listGroups(query: GroupQuery): Promise<GroupPage | undefined>;
+  /** Throws ApiError `duplicate_request` for a name that another group has. */
+  updateGroup(groupId: GroupId, change: GroupChange): Promise<StoredGroup | undefined>;
+  /** Deletes the group with its ledger. A group that has keys stays. */
+  deleteGroup(groupId: GroupId): Promise<'deleted' | 'has keys' | undefined>;
+  /** As `credit` of a key. */
+  creditGroup(groupId: GroupId, entry: CreditEntry): Promise<StoredGroup | undefined>;
+  listGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<LedgerPage | undefined>;
+}
+
+export interface GroupDraft extends Omit<KeyDraft, 'keyId' | 'secret' | 'groupId'> {
+  readonly groupId: GroupId;
+}
+
+export type GroupChange = Omit<KeyChange, 'groupId'>;
+
+export interface StoredGroup extends StoredAccount {
+  readonly groupId: GroupId;
+  /** How many keys belong to it. */
+  readonly keys: number;
+}
+
+export interface GroupQuery {
+  readonly limit: number;
+  readonly after?: GroupId;
+  readonly name?: string;
+}
+
+export interface GroupPage {
+  readonly groups: readonly StoredGroup[];
+  readonly hasMore: boolean;
+}

@@ -100,7 +100,13 @@ export interface Idempotency {
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly rates?: RateStanding }
   | { readonly kind: 'duplicate'; readonly record: StoredRecord }
-  | { readonly kind: 'refused'; readonly code: Refusal; readonly rates?: RateStanding };
+  | {
+      readonly kind: 'refused';
+      readonly code: Refusal;
+      readonly rates?: RateStanding;
+      /** The key itself would do. */
+      readonly ofGroup?: true;
+    };
 
 export type CancelRequest =
   | { readonly kind: 'asked'; readonly record: StoredRecord }

@@ -5,7 +5,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { createPrices } from '../../src/core/money/pricing.ts';
 import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/keys.ts';
 import type { Usage } from '../../src/contract/types.ts';
-import { newStoredKey, NO_LIMITS } from '../support/keys.ts';
+import { newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 /** Two millionths a token of input, ten a token of output. */
@@ -214,37 +214,68 @@ describe('the admission of managed keys', () => {
   }
 
   describe('explains what the store has refused', () => {
-    const rows: readonly { refused: 'insufficient_credits' | 'spend_limit_exceeded'; key: StoredKey; said: string }[] =
-      [
-        {
-          refused: 'insufficient_credits',
-          key: keyWith({ balanceMicro: 1234 }),
-          said: 'The request may cost up to 0.003 USD, and the API key has 0.001234 USD left.',
-        },
-        {
-          refused: 'spend_limit_exceeded',
-          key: keyWith(
-            { spentTodayMicro: 500, heldMicro: 200 },
-            { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 },
-          ),
-          said:
-            'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD are ' +
-            'left until 2026-11-22T00:00:00.000Z.',
-        },
-        {
-          refused: 'spend_limit_exceeded',
-          key: keyWith({ spentThisMonthMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
-          said:
-            'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD are ' +
-            'left until 2026-12-01T00:00:00.000Z.',
-        },
-        { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit is reached.' },
-      ];
-    for (const { refused, key, said } of rows) {
+    const rows: readonly {
+      refused: 'insufficient_credits' | 'spend_limit_exceeded';
+      key: StoredKey;
+      ofGroup?: true;
+      said: string;
+    }[] = [
+      {
+        refused: 'insufficient_credits',
+        key: keyWith({ balanceMicro: 2001 }),
+        said:
+          'The request may cost up to 0.003 USD, and the API key has 0.002001 USD left. Send a lower max_output_tokens to ' +
+          'reserve less.',
+      },
+      {
+        refused: 'insufficient_credits',
+        key: keyWith({ group: newStoredGroup({ balanceMicro: 1234 }) }),
+        ofGroup: true,
+        said: 'The request may cost up to 0.003 USD, and the group of the API key has 0.001234 USD left.',
+      },
+      {
+        refused: 'spend_limit_exceeded',
+        key: keyWith({
+          group: newStoredGroup({ spentTodayMicro: 1, limits: { ...NO_LIMITS, spendPerDayMicro: 2999 } }),
+        }),
+        ofGroup: true,
+        said:
+          'The request may cost up to 0.003 USD. Of the 0.002999 USD which the group of the API key may spend per day, ' +
+          '0.002998 USD are left until 2026-11-22T00:00:00.000Z. Send a lower max_output_tokens to reserve less.',
+      },
+      {
+        refused: 'insufficient_credits',
+        key: keyWith({ balanceMicro: 1234 }),
+        said: 'The request may cost up to 0.003 USD, and the API key has 0.001234 USD left.',
+      },
+      {
+        refused: 'spend_limit_exceeded',
+        key: keyWith(
+          { spentTodayMicro: 500, heldMicro: 200 },
+          { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 },
+        ),
+        said:
+          'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD are ' +
+          'left until 2026-11-22T00:00:00.000Z.',
+      },
+      {
+        refused: 'spend_limit_exceeded',
+        key: keyWith({ spentThisMonthMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
+        said:
+          'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD are ' +
+          'left until 2026-12-01T00:00:00.000Z.',
+      },
+      { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit is reached.' },
+    ];
+    for (const { refused, key, ofGroup, said } of rows) {
       it(`with: ${said}`, async () => {
         stored = key;
         const admitted = admission.admit(keyWith({}), ASK);
-        const { code, status, message } = await admitted.explain({ kind: 'refused', code: refused });
+        const { code, status, message } = await admitted.explain({
+          kind: 'refused',
+          code: refused,
+          ...(ofGroup && { ofGroup }),
+        });
         expect({ code, status, message }).to.deep.equal({ code: refused, status: 402, message: said });
       });
     }
@@ -278,7 +309,7 @@ describe('the admission of managed keys', () => {
         const { code, message } = await refusal(() => admission.admitUnmetered(key()));
         expect(code).to.equal('forbidden');
         expect(message).to.match(
-          /^The API key has credits, a spend limit or a list of models, and .* is not known here\./,
+          /^The API key or its group has credits, a spend limit or a list of models, and .* is not known here\./,
         );
       });
     }

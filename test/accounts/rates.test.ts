@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { createRateLimits, type RateLimits, type RateLimitedKey, type RateCharge } from '../../src/accounts/rates.ts';
+import type { GroupId } from '../../src/contract/ids.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { StoredKey } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newDraft } from '../support/records.ts';
-import { NO_LIMITS, newKeyDraft } from '../support/keys.ts';
+import { NO_LIMITS, newGroupDraft, newKeyDraft } from '../support/keys.ts';
 
 /** The beginning of a minute. */
 const MINUTE_MS = 1_790_000_040_000;
@@ -26,6 +27,10 @@ describe('rate limits', () => {
 
   function keyWith(requestsPerMinute: number | null, tokensPerMinute: number | null = null): Promise<StoredKey> {
     return store.createKey(newKeyDraft({ limits: { ...NO_LIMITS, requestsPerMinute, tokensPerMinute } }));
+  }
+
+  function keyOf(groupId: GroupId): Promise<StoredKey> {
+    return store.createKey(newKeyDraft({ groupId }));
   }
 
   /** As a request takes it that is to have a record. */
@@ -52,7 +57,7 @@ describe('rate limits', () => {
   }
 
   async function remaining(key: RateLimitedKey): Promise<readonly (number | undefined)[]> {
-    const { requests, tokens } = await limits.show(key);
+    const { requests, tokens } = await limits.show(key.keyId);
     return [requests?.remaining, tokens?.remaining];
   }
 
@@ -97,6 +102,31 @@ describe('rate limits', () => {
     expect(await remaining(key)).to.deep.equal([undefined, undefined]);
   });
 
+  it('of a group hold for its keys together, and say whose they are', async () => {
+    const limitsOfGroup = { ...NO_LIMITS, requestsPerMinute: 2, tokensPerMinute: 100 };
+    const { groupId } = await store.createGroup(newGroupDraft({ limits: limitsOfGroup }));
+    const [one, other] = [await keyOf(groupId), await keyOf(groupId)];
+    await take(one, 60);
+    const { message } = await refusal(other, 50);
+    expect(message).to.match(
+      /^The group of the API key has 100 tokens per minute, 40 are left, .* Try again in 60 s\.$/,
+    );
+    expect((await refusal(other, 101)).message).to.contain('the group of the API key has 100 per minute');
+    const { headers } = await take(other, 40);
+    expect(headers).to.include({ 'x-ratelimit-limit-requests': '2', 'x-ratelimit-remaining-tokens': '0' });
+    const asked = accepts;
+    expect((await refusal(other, 0)).message).to.match(/^The group of the API key has 2 requests per minute\./);
+    expect(accepts, 'a refusal that is remembered').to.equal(asked);
+    await store.updateKey(other.keyId, { groupId: null });
+    await take({ ...other, group: null }, 0);
+  });
+
+  it('of a group get back what was not used', async () => {
+    const { groupId } = await store.createGroup(newGroupDraft({ limits: { ...NO_LIMITS, tokensPerMinute: 100 } }));
+    (await take(await keyOf(groupId), 90)).correct(10);
+    expect((await limits.show(groupId)).tokens).to.deep.equal({ limit: 100, remaining: 90 });
+  });
+
   it('take nothing at all for a request that one of them refuses', async () => {
     const key = await keyWith(5, 100);
     await take(key, 100);
@@ -110,7 +140,7 @@ describe('rate limits', () => {
   ] as const) {
     it(`say of a request that needs more ${name} than there are in a minute that it never runs`, async () => {
       const { message, headers } = await refusal(await keyWith(requests, tokens), 101);
-      expect(message).to.match(/^The request needs about \d+ (?:tokens|requests), .*: it can never run\.$/);
+      expect(message).to.match(/^The request needs about \d+ (?:tokens|requests), .*: it can never run\./);
       expect(headers).to.include({ 'x-should-retry': 'false' });
       expect(headers).not.to.have.property('retry-after');
     });
@@ -283,7 +313,7 @@ describe('rate limits', () => {
       const key = await keyWith(2);
       await store.deleteKey(key.keyId);
       expect(await limits.take(key).catch((error: unknown) => error)).to.include({ code: 'invalid_api_key' });
-      expect(await limits.show(key)).to.deep.equal({ resetMs: 0 });
+      expect(await limits.show(key.keyId)).to.deep.equal({ resetMs: 0 });
     });
 
     it('are not counted where nothing is limited', async () => {
@@ -297,9 +327,9 @@ describe('rate limits', () => {
     const corrections: number[] = [];
     const counted = {
       ...store,
-      correctRate: (...[keyId, minute, tokens]: Parameters<Store['correctRate']>) => {
+      correctRate: (...[accountIds, minute, tokens]: Parameters<Store['correctRate']>) => {
         corrections.push(tokens);
-        return store.correctRate(keyId, minute, tokens);
+        return store.correctRate(accountIds, minute, tokens);
       },
     };
     limits = createRateLimits({ accounts: counted, nowMs: () => nowMs });

@@ -126,9 +126,9 @@ describe('keys', () => {
   });
 
   it('asks for the id where a name is not enough, and repeats nothing of what was typed', async () => {
-    const { secret } = await json<IssuedKey>('keys create --name twice');
-    await json('keys create --name twice');
-    expect(await cli('keys disable twice')).to.deep.include({
+    const { secret, prefix } = await json<IssuedKey>('keys create --name one');
+    await json(`keys create --name ${prefix}`);
+    expect(await cli(`keys disable ${prefix}`)).to.deep.include({
       status: 1,
       stderr: 'There are 2 such keys; name one by its id.\n',
     });
@@ -136,6 +136,7 @@ describe('keys', () => {
       status: 1,
       stderr: 'There is no key with this id, prefix or name; keys list shows them.\n',
     });
+    expect((await cli('keys create --name one')).stderr).to.equal('There is a key with this name already.\n');
     expect((await cli(`keys delete key_${'0'.repeat(32)}`)).stderr).to.equal('There is no key with this id.\n');
   });
 
@@ -190,7 +191,7 @@ describe('keys', () => {
       expect(await cli('credits grant alice 5 --reference i-1')).to.include({ status: 0 });
       expect(await cli('credits grant alice 5 --reference i-1')).to.deep.include({
         status: 1,
-        stderr: 'The key has an entry with this reference already; nothing was added.\n',
+        stderr: 'The ledger has an entry with this reference already; nothing was added.\n',
       });
       expect(await json('keys show alice')).to.include({ balance: '6.00' });
     });

@@ -332,7 +332,7 @@ describe('the admin API', () => {
     it('is that of all keys, or of one', async () => {
       await open();
       const one = await issue();
-      const other = await issue();
+      const other = await issue({ name: 'another key' });
       for (const { secret } of [one, one, other]) expect(await statusOf(secret)).to.equal(200);
       const { body } = await ask('GET /usage?per=day');
       expect(isUsage(body), JSON.stringify(isUsage.errors)).to.equal(true);

@@ -46,7 +46,7 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
         const made: StoredKey = {
           keyId: draft.keyId,
           prefix: 'sk-abc',
-          name: 'a key',
+          name: draft.name,
           createdAtMs: 5,
           expiresAtMs: 9,
           isDisabled: false,
@@ -57,6 +57,7 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           spentTodayMicro: 0,
           spentThisMonthMicro: 0,
           formerUntilMs: null,
+          group: null,
         };
         expect(await store.createKey(draft)).to.deep.equal(made);
         expect(await store.findKey(draft.keyId)).to.deep.equal(made);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyDraft, KeyLimits } from '../../src/store/keys.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
-import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
+import { NO_LIMITS, newGroupId, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';
@@ -155,16 +155,16 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
       const keyId = await makeKey({ tokensPerMinute: 100 });
       await ask(keyId, 40);
       const minute = (await store.findRate(keyId))?.minute ?? 0;
-      await store.correctRate(keyId, minute, 90);
+      await store.correctRate([keyId], minute, 90);
       expect(await used(keyId)).to.deep.equal([1, 130]);
       expect(await ask(keyId, 1)).to.deep.equal(['rate_limit_exceeded', 1, 130]);
       expect(await ask(keyId, 0)).to.deep.equal(['accepted', 2, 130]);
-      await store.correctRate(keyId, minute, -1000);
+      await store.correctRate([keyId], minute, -1000);
       expect(await used(keyId)).to.deep.equal([2, 0]);
-      await store.correctRate(keyId, minute, Number.MAX_SAFE_INTEGER);
-      await store.correctRate(keyId, minute, Number.MAX_SAFE_INTEGER);
+      await store.correctRate([keyId], minute, Number.MAX_SAFE_INTEGER);
+      await store.correctRate([keyId], minute, Number.MAX_SAFE_INTEGER);
       expect(await used(keyId)).to.deep.equal([2, Number.MAX_SAFE_INTEGER]);
-      await store.correctRate(newKeyId(), minute, 1);
+      await store.correctRate([newKeyId(), newGroupId()], minute, 1);
     });
 
     inOneMinute('correct a rate together with the end of the record', async () => {
@@ -173,7 +173,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
       await store.accept(draft);
       const minute = (await store.findRate(keyId))?.minute ?? 0;
       await Promise.all([
-        store.correctRate(keyId, minute, -15),
+        store.correctRate([keyId], minute, -15),
         store.finish(draft.requestId, newOutcome({ costMicro: 12 })),
       ]);
       expect(await used(keyId)).to.deep.equal([1, 25]);
@@ -188,7 +188,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
       await nextMinute();
       expect(await used(keyId)).to.deep.equal([0, 0]);
       expect(await ask(keyId, 10)).to.deep.equal(['accepted', 1, 10]);
-      await store.correctRate(keyId, minute - 1, -5);
+      await store.correctRate([keyId], minute - 1, -5);
       expect(await used(keyId)).to.deep.equal([1, 10]);
     });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyId } from '../../src/contract/ids.ts';
-import { toKeyId, toUniquePart } from '../../src/core/ids.ts';
-import type { Hold, KeyDraft, KeyLimits, StoredKey } from '../../src/store/keys.ts';
+import type { GroupId, KeyId } from '../../src/contract/ids.ts';
+import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';
+import type { GroupDraft, Hold, KeyDraft, KeyLimits, StoredGroup, StoredKey } from '../../src/store/keys.ts';
 
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
@@ -19,8 +19,28 @@ export function newKeyDraft(overrides: Partial<KeyDraft> = {}): KeyDraft {
   const keyId = newKeyId();
   return {
     keyId,
+    groupId: null,
     secret: { hash: [`hash of ${keyId}`], prefix: 'sk-abc' },
-    name: 'a key',
+    name: `the key ${keyId}`,
+    createdAtMs: 5,
+    expiresAtMs: null,
+    models: null,
+    limits: NO_LIMITS,
+    creditsMicro: null,
+    ...overrides,
+  };
+}
+
+export function newGroupId(): GroupId {
+  return toGroupId(toUniquePart(randomBytes(16).toString('hex')));
+}
+
+/** A group without limits and without credits. */
+export function newGroupDraft(overrides: Partial<GroupDraft> = {}): GroupDraft {
+  const groupId = newGroupId();
+  return {
+    groupId,
+    name: `the group ${groupId}`,
     createdAtMs: 5,
     expiresAtMs: null,
     models: null,
@@ -31,8 +51,23 @@ export function newKeyDraft(overrides: Partial<KeyDraft> = {}): KeyDraft {
 }
 
 /** The same, as the store shows it. */
+export function newStoredGroup(overrides: Partial<StoredGroup> = {}): StoredGroup {
+  const { creditsMicro, ...draft } = newGroupDraft();
+  return {
+    ...draft,
+    balanceMicro: creditsMicro,
+    isDisabled: false,
+    heldMicro: 0,
+    spentTodayMicro: 0,
+    spentThisMonthMicro: 0,
+    keys: 1,
+    ...overrides,
+  };
+}
+
+/** A key, as the store shows it. */
 export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
-  const { secret, creditsMicro, ...draft } = newKeyDraft();
+  const { secret, creditsMicro, groupId: _, ...draft } = newKeyDraft();
   return {
     ...draft,
     prefix: secret.prefix,
@@ -42,6 +77,7 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     spentTodayMicro: 0,
     spentThisMonthMicro: 0,
     formerUntilMs: null,
+    group: null,
     ...overrides,
   };
 }

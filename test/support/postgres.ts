@@ -66,7 +66,9 @@ export async function createTestDatabase(serverUrl: string, { isSynced = false }
     async empty() {
       // Cheaper than TRUNCATE for as few rows as a test leaves.
       await run(
-        'DELETE FROM requests; DELETE FROM keys; DELETE FROM ledger; DELETE FROM usage; DELETE FROM deleted_keys',
+        ['requests', 'keys', 'groups', 'ledger', 'usage', 'group_usage', 'deleted_keys']
+          .map((table) => `DELETE FROM ${table};`)
+          .join(' '),
       );
     },
     async age() {

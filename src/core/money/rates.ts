@@ -1,3 +1,5 @@
+import type { AccountId } from '../../contract/ids.ts';
+
 export interface RateLimits {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -16,7 +18,11 @@ export interface RateStanding extends RateLimits {
   readonly requests: number;
   readonly tokens: number;
   readonly resetMs: number;
+  /** The group that was counted as well, and which of the limits are its own. */
+  readonly group?: { readonly id: AccountId; readonly limits: readonly RateKind[] };
 }
+
+export type RateKind = 'requests' | 'tokens';
 
 const MINUTE_MS = 60_000;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -40,6 +46,29 @@ export function standingOf(key: RateCounts & RateLimits, atMs: number): RateStan
   return { minute, requests: minuteRequests, tokens: minuteTokens, requestsPerMinute, tokensPerMinute, resetMs };
 }
 
+/** Returns of each limit the one with less room, that of the key or that of its group. */
+export function tighterOf(key: RateStanding | null, group: RateStanding | null, id: AccountId): RateStanding | null {
+  const base = key ?? group;
+  if (base === null) return null;
+  const limits = RATE_KINDS.filter((kind) => roomOf(group, kind) < roomOf(key, kind));
+  const from = (kind: RateKind): RateStanding => (limits.includes(kind) ? (group ?? base) : base);
+  return {
+    ...base,
+    requests: from('requests').requests,
+    requestsPerMinute: from('requests').requestsPerMinute,
+    tokens: from('tokens').tokens,
+    tokensPerMinute: from('tokens').tokensPerMinute,
+    group: { id, limits },
+  };
+}
+
+const RATE_KINDS = ['requests', 'tokens'] as const satisfies readonly RateKind[];
+
+function roomOf(standing: RateStanding | null, kind: RateKind): number {
+  const limit = standing?.[`${kind}PerMinute`] ?? null;
+  return standing === null || limit === null ? Infinity : limit - standing[kind];
+}
+
 /**
  * Returns the limit that has no room for one more request. Without tokens of its own, a request is
  * not held up by the tokens that others have used in advance.
@@ -48,7 +77,7 @@ export function exceededBy(
   tokens: number,
   { requestsPerMinute, tokensPerMinute }: RateLimits,
   used: Omit<RateCounts, 'minute'>,
-): 'requests' | 'tokens' | undefined {
+): RateKind | undefined {
   if (requestsPerMinute !== null && used.minuteRequests >= requestsPerMinute) return 'requests';
   if (tokensPerMinute !== null && tokens > 0 && tokens > tokensPerMinute - used.minuteTokens) return 'tokens';
   return undefined;

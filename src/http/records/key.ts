@@ -27,7 +27,7 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
       accounts.listUsage({ caller: caller.identity, fromMs: monthMs, untilMs: atMs + 1, per: 'day' }),
     ]);
     if (key === undefined) throw new ApiError('invalid_api_key');
-    const rates = await rateLimits.show(key);
+    const rates = await rateLimits.show(key.keyId);
     const windows = spendWindowsOf(key, atMs);
     const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
     const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);

@@ -1,9 +1,9 @@
 /**
  * A batch of changes is one transaction of a few statements. Transactions of several gateways take
  * their locks in one order, so that no deadlock occurs: unique entries of idempotency keys, then
- * records, then keys, then usage, each kind sorted.
+ * records, then keys, then groups, then usage, each kind sorted.
  */
-import type { KeyId, RequestId } from '../../contract/ids.ts';
+import type { AccountId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/errors.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
@@ -50,14 +50,15 @@ const INSERT: Statement = {
   name: 'insert_requests',
   text: `
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
-      idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
+      idempotency_key, body, owner, key, group_id, held_micro, interrupted_cost_micro, status)
     SELECT d->>'requestId', d->>'caller', d->>'endpoint', d->>'model', (d->>'stream')::smallint,
       (d->>'createdAtMs')::bigint, (d->>'estimatedInputTokens')::bigint, d->>'idempotencyKey', d->>'body', $2,
-      (SELECT seq FROM keys WHERE key_id = d->>'keyId'), (d->>'heldMicro')::bigint,
+      (SELECT seq FROM keys WHERE key_id = d->>'keyId'), (SELECT group_id FROM keys WHERE key_id = d->>'keyId'),
+      (d->>'heldMicro')::bigint,
       (d->>'interruptedCostMicro')::bigint, 'processing'
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING
-    RETURNING request_id AS "requestId", seq, key`,
+    RETURNING request_id AS "requestId", seq, key, group_id AS "groupId"`,
 };
 
 const LOCK_RECORDS: Statement = {
@@ -132,10 +133,11 @@ export async function writeChanges(
     fresh.flatMap(([, draft]) => (inserted.has(draft.requestId) ? [] : toPresent(draft))),
   );
   const records = new Map([...inserted, ...locked]);
-  await unit.load(
-    [...records.values()].flatMap((record) => record.key ?? []),
-    changes.flatMap(toKeyId),
-  );
+  await unit.load({
+    keys: [...records.values()].flatMap((record) => record.key ?? []),
+    groupIds: [...records.values()].flatMap((record) => record.groupId ?? []),
+    accountIds: changes.flatMap(toAccountIds),
+  });
 
   const changed = new Set<RequestId>();
   const removed = new Set<RequestId>();
@@ -163,9 +165,9 @@ export async function writeChanges(
     const repeated = accept(draft, earlier);
     if (repeated === 'late') return { kind: 'late', rates: null };
     if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
-    const held = charges.takeHold(requestId, hold, createdAtMs);
+    const held = charges.takeHold(requestId, hold, createdAtMs, records.get(requestId)?.groupId);
     if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };
-    const refusal: PaidRow = { kind: held.refused, rates: held.rates };
+    const refusal: PaidRow = { kind: held.refused, ofGroup: held.ofGroup, rates: held.rates };
     refused.set(requestId, refusal);
     remove(requestId);
     return refusal;
@@ -285,7 +287,7 @@ async function insert(
 }
 
 type InsertRow = DraftRow & Partial<Hold>;
-type InsertedRow = Pick<RecordRow, 'requestId' | 'seq' | 'key'>;
+type InsertedRow = Pick<RecordRow, 'requestId' | 'seq' | 'key' | 'groupId'>;
 
 function toInsert([, draft, , hold]: Acceptance): InsertRow {
   return { ...draft, ...hold };
@@ -328,6 +330,7 @@ function toNewRecord(
     seq: row.seq,
     caller,
     key: row.key,
+    groupId: row.groupId,
     heldMicro: heldMicro ?? null,
     confirmed: null,
   };
@@ -355,8 +358,9 @@ function toRequestId(change: Change): readonly RequestId[] {
   }
 }
 
-function toKeyId(change: Change): readonly KeyId[] {
-  return change[0] === 'takeRate' || change[0] === 'correctRate' ? [change[1]] : [];
+function toAccountIds(change: Change): readonly AccountId[] {
+  if (change[0] === 'correctRate') return change[1];
+  return change[0] === 'takeRate' ? [change[1]] : [];
 }
 
 async function findOriginals(

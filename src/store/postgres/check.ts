@@ -3,7 +3,8 @@ import { showDatabase } from '../database-url.ts';
 import {
   describeUnbalanced,
   describeWrongHold,
-  MAX_PROBLEMS,
+  SELECT_UNBALANCED,
+  SELECT_WRONG_HOLDS,
   type DatabaseCheck,
   type WrongSum,
 } from '../shared/check.ts';
@@ -18,23 +19,8 @@ const COUNT: Statement = {
   text: 'SELECT (SELECT count(*) FROM requests) AS records, (SELECT count(*) FROM keys) AS keys',
 };
 
-const FIND_UNBALANCED: Statement = {
-  name: 'find_unbalanced',
-  text: `
-    SELECT key_id AS "keyId", balance_micro AS micro, coalesce(sum, 0) AS "sumMicro"
-    FROM keys LEFT JOIN (SELECT key, sum(amount_micro) AS sum FROM ledger GROUP BY key) AS sums ON sums.key = keys.seq
-    WHERE balance_micro <> coalesce(sum, 0) LIMIT ${MAX_PROBLEMS}`,
-};
-
-const FIND_WRONG_HOLDS: Statement = {
-  name: 'find_wrong_holds',
-  text: `
-    SELECT key_id AS "keyId", keys.held_micro AS micro, coalesce(held, 0) AS "sumMicro"
-    FROM keys LEFT JOIN (
-      SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
-    ) AS holds ON holds.key = keys.seq
-    WHERE keys.held_micro <> coalesce(held, 0) LIMIT ${MAX_PROBLEMS}`,
-};
+const FIND_UNBALANCED: Statement = { name: 'find_unbalanced', text: SELECT_UNBALANCED };
+const FIND_WRONG_HOLDS: Statement = { name: 'find_wrong_holds', text: SELECT_WRONG_HOLDS };
 
 /** Checks the ledger of every key on this server. Throws StoreOpenError if it cannot be read. */
 export function checkServer(url: string): Promise<DatabaseCheck> {

@@ -3,6 +3,7 @@ import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } 
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
+import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
 import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
 import { LOOKUPS } from './lookups.ts';
@@ -18,6 +19,9 @@ const ALONE_NAMES = [
   'updateKey',
   'rotateKey',
   'deleteKey',
+  'createGroup',
+  'updateGroup',
+  'deleteGroup',
   'credit',
   'carrySome',
   'pruneSome',
@@ -34,7 +38,12 @@ type AloneName = (typeof ALONE_NAMES)[number];
 
 export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
 
-const LISTS: ReadonlySet<Operation[0]> = new Set(['list', 'findCallers', 'sumUsage'] satisfies OperationName[]);
+const LISTS: ReadonlySet<Operation[0]> = new Set([
+  'list',
+  'findCallers',
+  'sumUsage',
+  'sumGroupUsage',
+] satisfies OperationName[]);
 
 export interface EngineConnections {
   readonly connections: Connections;
@@ -46,6 +55,7 @@ function prepareOperations(owner: Owner) {
     looking: {
       ...LOOKUPS,
       ...KEY_LOOKUPS,
+      ...GROUP_LOOKUPS,
       ...LEDGER_LOOKUPS,
       ...USAGE_LOOKUPS,
       ...ACCEPTED_LOOKUPS,
@@ -53,6 +63,7 @@ function prepareOperations(owner: Owner) {
     } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
     changing: {
       ...KEY_CHANGES,
+      ...GROUP_CHANGES,
       ...LEDGER_CHANGES,
       ...RETENTION,
       ...ACCEPTED_CHANGES,

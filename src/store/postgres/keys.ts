@@ -1,13 +1,15 @@
 import type { KeyId } from '../../contract/ids.ts';
-import { ACCOUNT_COLUMNS } from '../shared/unit-of-work.ts';
+import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../shared/unit-of-work.ts';
+import { isGroupId } from '../../core/ids.ts';
 import type { Operations } from '../shared/operations.ts';
-import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
+import { CHANGED_COLUMNS, KEY_COLUMNS, type Conflict, type KeyRow } from '../shared/key-rows.ts';
+import type { KeyChange } from '../keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-export const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
+const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
 
 // One statement looks for all hashes, because another gateway may replace a hash between two
 // statements.
@@ -21,22 +23,44 @@ const FIND_BY_HASH: Statement = {
 
 const FIND_RATE: Statement = {
   name: 'find_rate',
-  text: `SELECT ${ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE key_id = $1`,
+  text: `SELECT ${KEY_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE key_id = $1`,
+};
+
+const FIND_GROUP_RATE: Statement = {
+  name: 'find_group_rate',
+  text: `SELECT ${GROUP_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM groups WHERE group_id = $1`,
 };
 
 const FIND_SEQ: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
 
 const LIST: Statement = {
   name: 'list_keys',
-  text: `SELECT ${KEY_COLUMNS} FROM keys WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
+  text: `
+    SELECT ${KEY_COLUMNS} FROM keys WHERE seq < $1 AND ($3::text IS NULL OR name = $3)
+      AND ($4::text IS NULL OR group_id = $4)
+      AND ($5::text IS NULL OR strpos(lower(name), $5) > 0 OR lower(prefix) = $5 OR key_id = $5)
+    ORDER BY seq DESC LIMIT $2`,
+};
+
+/** "Requ": no other program on the same database uses it for a lock. */
+const NAMES_LOCK = 0x52_65_71_75;
+// Two gateways that give one name at the same time take turns.
+export const LOCK_NAMES: Statement = { name: 'lock_names', text: `SELECT pg_advisory_xact_lock(${NAMES_LOCK})` };
+const FIND_NAMED: Statement = {
+  name: 'find_named_key',
+  text: 'SELECT FROM keys WHERE name = $1 AND key_id <> $2 LIMIT 1',
+};
+const LOCK_GROUP: Statement = {
+  name: 'share_group',
+  text: 'SELECT FROM groups WHERE group_id = $1 FOR KEY SHARE',
 };
 
 const INSERT: Statement = {
   name: 'insert_key',
   text: `
-    INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
+    INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
       tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
-    SELECT d->>'keyId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
+    SELECT d->>'keyId', d->>'groupId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
       d->>'models', (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint,
       (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint
     FROM jsonb_array_elements($1::jsonb) AS d
@@ -65,7 +89,7 @@ const UPDATES = Object.entries(CHANGED_COLUMNS).map(([column, valueOf]) => ({
 
 const DELETE: Statement = { name: 'delete_key', text: 'DELETE FROM keys WHERE key_id = $1 RETURNING seq' };
 
-const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
+export const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
 
 export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
   async findKey(connection, keyId) {
@@ -78,12 +102,13 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
     const { hash, ...key } = found;
     return { hash, key };
   },
-  async listKeys(connection, limit, after) {
+  async listKeys(connection, limit, after, { name, groupId, search }) {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, after);
-    return beforeSeq === null ? null : connection.rows<KeyRow>(LIST, [beforeSeq, limit]);
+    return beforeSeq === null ? null : connection.rows<KeyRow>(LIST, [beforeSeq, limit, name, groupId, search]);
   },
-  async findRate(connection, keyId) {
-    const [account] = await connection.rows<LockedAccount>(FIND_RATE, [keyId]);
+  async findRate(connection, accountId) {
+    const statement = isGroupId(accountId) ? FIND_GROUP_RATE : FIND_RATE;
+    const [account] = await connection.rows<LockedAccount>(statement, [accountId]);
     return account === undefined ? null : standingOf(account, account.clockMs);
   },
 };
@@ -93,9 +118,22 @@ interface Place {
 }
 
 /** Returns the number of a key, which is never reused; null when there is no such key. */
-export async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
+async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
   const [place] = await connection.rows<Place>(FIND_SEQ, [keyId]);
   return place?.seq ?? null;
+}
+
+/** Holds until the transaction ends, so that no other change makes the answer wrong. */
+async function conflictOf(
+  connection: Connection,
+  keyId: KeyId,
+  { name, groupId }: Pick<KeyChange, 'name' | 'groupId'>,
+): Promise<Conflict | undefined> {
+  if (name !== undefined) {
+    await connection.rows(LOCK_NAMES);
+    if ((await connection.rows(FIND_NAMED, [name, keyId])).length > 0) return 'name taken';
+  }
+  return groupId && (await connection.rows(LOCK_GROUP, [groupId])).length === 0 ? 'no group' : undefined;
 }
 
 type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKey';
@@ -103,6 +141,8 @@ type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'de
 export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
   async createKey(connection, draft) {
     const { keyId, createdAtMs } = draft;
+    const conflict = await conflictOf(connection, keyId, draft);
+    if (conflict !== undefined) return { result: conflict };
     const [row] = await connection.rows<KeyRow>(INSERT, [toJson([draft])]);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
     const unit = openLockedUnit(connection);
@@ -116,6 +156,8 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     return { result: null, last: [connection.changes(REHASH, [from, to])] };
   },
   async updateKey(connection, keyId, change) {
+    const conflict = await conflictOf(connection, keyId, change);
+    if (conflict !== undefined) return { result: conflict };
     const changes = UPDATES.flatMap(({ valueOf, statement }) => {
       const value = valueOf(change);
       return value === undefined ? [] : [connection.changes(statement, [value, keyId])];

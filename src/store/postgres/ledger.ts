@@ -1,11 +1,17 @@
 import type { LedgerEntry } from '../keys.ts';
-import type { KeyRow } from '../shared/key-rows.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
 import type { Operations } from '../shared/operations.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
-import { FIND_KEY, findSeq } from './keys.ts';
+import type { AccountId } from '../../contract/ids.ts';
+import { isGroupId } from '../../core/ids.ts';
 import type { Connection, Statement } from './pool.ts';
+
+const FIND_KEY: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
+const FIND_GROUP: Statement = {
+  name: 'find_group_place',
+  text: 'SELECT -seq AS seq FROM groups WHERE group_id = $1',
+};
 
 const FIND_REFERENCE: Statement = {
   name: 'find_reference',
@@ -33,16 +39,22 @@ const FORGET_DELETED: Statement = { name: 'forget_deleted_key', text: 'DELETE FR
 const FIND_CARRIES: Statement = {
   name: 'find_carries',
   text: `
-    SELECT keys.seq, EXISTS (
-      SELECT FROM (SELECT kind, created_at_ms FROM ledger WHERE key = keys.seq ORDER BY seq LIMIT 2) AS oldest
+    SELECT accounts.seq, EXISTS (
+      SELECT FROM (SELECT kind, created_at_ms FROM ledger WHERE key = accounts.seq ORDER BY seq LIMIT 2) AS oldest
       WHERE kind <> 'carry' AND created_at_ms < $2) AS "isDue"
-    FROM keys WHERE keys.seq > $1 ORDER BY keys.seq LIMIT $3`,
+    FROM (SELECT seq FROM keys UNION ALL SELECT -seq FROM groups) AS accounts
+    WHERE accounts.seq > $1 ORDER BY accounts.seq LIMIT $3`,
 };
 
-// Every writer of entries holds the lock of the row of the key.
+// Every writer of entries holds the lock of the row of the key or the group.
 const LOCK_KEY: Statement = {
   name: 'lock_key_if_free',
   text: 'SELECT seq FROM keys WHERE seq = $1 FOR NO KEY UPDATE SKIP LOCKED',
+};
+
+const LOCK_GROUP: Statement = {
+  name: 'lock_group_if_free',
+  text: 'SELECT seq FROM groups WHERE seq = -$1::bigint FOR NO KEY UPDATE SKIP LOCKED',
 };
 
 const LIST_OLDEST: Statement = {
@@ -66,25 +78,28 @@ interface Candidate {
 }
 
 export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
-  async listLedger(connection, keyId, beforeSeq, limit) {
-    const key = await findSeq(connection, keyId);
-    return key === null ? null : connection.rows<LedgerEntry>(LIST, [key, beforeSeq, limit]);
+  async listLedger(connection, accountId, beforeSeq, limit) {
+    const seq = await findSeq(connection, accountId);
+    return seq === null ? null : connection.rows<LedgerEntry>(LIST, [seq, beforeSeq, limit]);
   },
 };
 
+async function findSeq(connection: Connection, id: AccountId): Promise<number | null> {
+  const [place] = await connection.rows<{ readonly seq: number }>(isGroupId(id) ? FIND_GROUP : FIND_KEY, [id]);
+  return place?.seq ?? null;
+}
+
 export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySome'>> = {
-  async credit(connection, keyId, entry) {
+  async credit(connection, accountId, entry) {
     const unit = openLockedUnit(connection);
-    const account = await unit.loadById(keyId);
+    const account = await unit.loadById(accountId);
     if (account === undefined) return { result: null };
     if (entry.reference !== undefined) {
       const [repeated] = await connection.rows(FIND_REFERENCE, [account.seq, entry.reference]);
       if (repeated !== undefined) return { result: 'repeated' };
     }
     addCredit(unit.funding, account, entry);
-    await Promise.all(unit.flush());
-    const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
-    return { result: row ?? null };
+    return { result: 'credited', last: unit.flush() };
   },
   async carrySome(connection, afterKey, beforeMs) {
     if (await dropSome(connection)) return { result: afterKey };
@@ -105,7 +120,7 @@ async function dropSome(connection: Connection): Promise<boolean> {
 }
 
 async function carry(connection: Connection, key: number, beforeMs: number): Promise<boolean> {
-  const [locked] = await connection.rows(LOCK_KEY, [key]);
+  const [locked] = await connection.rows(key < 0 ? LOCK_GROUP : LOCK_KEY, [key]);
   if (locked === undefined) return false;
   const oldest = await connection.rows<LedgerEntry>(LIST_OLDEST, [key, CARRY_STEP]);
   const carry = toCarry(oldest, beforeMs);

@@ -203,6 +203,64 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
     runsBeside: '0003_ledger_references',
     sql: 'ALTER TABLE requests ADD COLUMN upstream text',
   },
+  {
+    name: '0013_groups',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      CREATE TABLE groups (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        group_id text NOT NULL UNIQUE,
+        name text NOT NULL UNIQUE,
+        created_at_ms bigint NOT NULL,
+        expires_at_ms bigint,
+        is_disabled smallint NOT NULL DEFAULT 0 CHECK (is_disabled IN (0, 1)),
+        models text,
+        requests_per_minute bigint CHECK (requests_per_minute >= 0),
+        tokens_per_minute bigint CHECK (tokens_per_minute >= 0),
+        spend_per_day_micro bigint CHECK (spend_per_day_micro BETWEEN 0 AND 9007199254740991),
+        spend_per_month_micro bigint CHECK (spend_per_month_micro BETWEEN 0 AND 9007199254740991),
+        balance_micro bigint CHECK (abs(balance_micro) <= 9007199254740991),
+        held_micro bigint NOT NULL DEFAULT 0 CHECK (held_micro BETWEEN 0 AND 9007199254740991),
+        day bigint NOT NULL DEFAULT 0,
+        day_spent_micro bigint NOT NULL DEFAULT 0 CHECK (day_spent_micro BETWEEN 0 AND 9007199254740991),
+        month bigint NOT NULL DEFAULT 0,
+        month_spent_micro bigint NOT NULL DEFAULT 0 CHECK (month_spent_micro BETWEEN 0 AND 9007199254740991),
+        minute bigint NOT NULL DEFAULT 0,
+        minute_requests bigint NOT NULL DEFAULT 0,
+        minute_tokens bigint NOT NULL DEFAULT 0
+      );
+      CREATE TABLE group_usage (
+        group_id text NOT NULL,
+        hour bigint NOT NULL,
+        caller text NOT NULL,
+        model text NOT NULL,
+        requests bigint NOT NULL,
+        failed bigint NOT NULL,
+        cancelled bigint NOT NULL,
+        input_tokens bigint NOT NULL,
+        cached_tokens bigint NOT NULL,
+        cache_write_tokens bigint NOT NULL,
+        output_tokens bigint NOT NULL,
+        reasoning_tokens bigint NOT NULL,
+        cost_micro bigint NOT NULL,
+        duration_ms bigint NOT NULL,
+        PRIMARY KEY (group_id, hour, caller, model)
+      );
+      CREATE INDEX group_usage_by_hour ON group_usage (hour);
+      ALTER TABLE keys ADD COLUMN group_id text REFERENCES groups (group_id);
+      CREATE INDEX keys_by_group ON keys (group_id);
+      CREATE INDEX keys_by_name ON keys (name);
+      ALTER TABLE requests ADD COLUMN group_id text;
+    `,
+  },
+  {
+    name: '0014_group_lists',
+    runsBeside: '0003_ledger_references',
+    indexes: [
+      'requests_of_group ON requests (group_id COLLATE "C", request_id COLLATE "C") WHERE group_id IS NOT NULL',
+    ],
+    sql: '',
+  },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

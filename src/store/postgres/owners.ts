@@ -149,7 +149,10 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
 async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
   const unit = openLockedUnit(connection);
   const charges = prepareCharges(unit);
-  await unit.load(closed.flatMap((record) => record.key ?? []));
+  await unit.load({
+    keys: closed.flatMap((record) => record.key ?? []),
+    groupIds: closed.flatMap((record) => record.groupId ?? []),
+  });
   for (const record of closed) charges.end(record);
   return unit.flush();
 }

@@ -20,6 +20,14 @@ const PRUNE_USAGE: Statement = {
       FOR UPDATE SKIP LOCKED)`,
 };
 
+const PRUNE_GROUP_USAGE: Statement = {
+  name: 'prune_group_usage',
+  text: `
+    DELETE FROM group_usage WHERE (group_id, hour, caller, model) IN (
+      SELECT group_id, hour, caller, model FROM group_usage WHERE hour < $1 ORDER BY hour LIMIT ${PRUNE_STEP}
+      FOR UPDATE SKIP LOCKED)`,
+};
+
 // `accept` takes the same lock, so the probe fails when the table is locked or was dropped.
 const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests IN ROW EXCLUSIVE MODE' };
 const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
@@ -28,7 +36,11 @@ const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM wri
 export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'>> =
   {
     pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(PRUNE, [beforeMs]) }),
-    pruneUsageSome: async (connection, beforeHour) => ({ result: await connection.changes(PRUNE_USAGE, [beforeHour]) }),
+    async pruneUsageSome(connection, beforeHour) {
+      const ofGroups = await connection.changes(PRUNE_GROUP_USAGE, [beforeHour]);
+      if (ofGroups === PRUNE_STEP) return { result: ofGroups };
+      return { result: await connection.changes(PRUNE_USAGE, [beforeHour]) };
+    },
     // Autovacuum of the server does it.
     reclaimSome: async () => ({ result: false }),
     async probeWrite(connection) {

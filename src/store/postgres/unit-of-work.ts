@@ -1,13 +1,29 @@
-import type { KeyId } from '../../contract/ids.ts';
-import { ACCOUNT_COLUMNS, openUnitOfWork, type Account, type UnitOfWork } from '../shared/unit-of-work.ts';
+import type { AccountId, GroupId } from '../../contract/ids.ts';
+import { isGroupId } from '../../core/ids.ts';
+import {
+  GROUP_ACCOUNT_COLUMNS,
+  KEY_ACCOUNT_COLUMNS,
+  openUnitOfWork,
+  type Account,
+  type UnitOfWork,
+} from '../shared/unit-of-work.ts';
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
 export interface LockedUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
-  /** Locks these keys in the order of `seq`, so that transactions do not deadlock. */
-  load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
-  loadById(keyId: KeyId): Promise<Account | undefined>;
+  /**
+   * Locks keys, then groups, each in the order of `seq`, so that transactions do not deadlock. A key
+   * that is named by its id brings its group.
+   */
+  load(accounts: AccountsToLoad): Promise<void>;
+  loadById(id: AccountId): Promise<Account | undefined>;
   flush(): readonly Promise<unknown>[];
+}
+
+export interface AccountsToLoad {
+  readonly keys: readonly number[];
+  readonly groupIds: readonly GroupId[];
+  readonly accountIds?: readonly AccountId[];
 }
 
 /** Rates are counted by the clock of the database. */
@@ -17,24 +33,31 @@ export const CLOCK_MS = 'floor(extract(epoch FROM clock_timestamp()) * 1000) AS 
 
 const LOCK_KEYS: Statement = {
   name: 'lock_keys',
-  text: `SELECT ${ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE seq = ANY($1::bigint[]) OR key_id = ANY($2::text[])
+  text: `SELECT ${KEY_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE seq = ANY($1::bigint[]) OR key_id = ANY($2::text[])
     ORDER BY seq FOR NO KEY UPDATE`,
 };
 
-const LOCK_KEY: Statement = {
-  name: 'lock_key',
-  text: `SELECT ${ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE key_id = $1 FOR NO KEY UPDATE`,
+const LOCK_GROUPS: Statement = {
+  name: 'lock_groups',
+  text: `SELECT ${GROUP_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM groups WHERE group_id = ANY($1::text[])
+    ORDER BY groups.seq FOR NO KEY UPDATE`,
 };
 
-const WRITE_FUNDS: Statement = {
-  name: 'write_funds',
-  text: `
-    UPDATE keys SET balance_micro = (f->>'balanceMicro')::bigint, held_micro = (f->>'heldMicro')::bigint,
+const FUNDS = `balance_micro = (f->>'balanceMicro')::bigint, held_micro = (f->>'heldMicro')::bigint,
       day = (f->>'day')::bigint, day_spent_micro = (f->>'daySpentMicro')::bigint,
       month = (f->>'month')::bigint, month_spent_micro = (f->>'monthSpentMicro')::bigint,
       minute = (f->>'minute')::bigint, minute_requests = (f->>'minuteRequests')::bigint,
       minute_tokens = (f->>'minuteTokens')::bigint
-    FROM jsonb_array_elements($1::jsonb) AS f WHERE seq = (f->>'seq')::bigint`,
+    FROM jsonb_array_elements($1::jsonb) AS f`;
+
+const WRITE_FUNDS: Statement = {
+  name: 'write_funds',
+  text: `UPDATE keys SET ${FUNDS} WHERE seq = (f->>'seq')::bigint`,
+};
+
+const WRITE_GROUP_FUNDS: Statement = {
+  name: 'write_group_funds',
+  text: `UPDATE groups SET ${FUNDS} WHERE seq = -(f->>'seq')::bigint`,
 };
 
 const WRITE_ENTRIES: Statement = {
@@ -46,43 +69,68 @@ const WRITE_ENTRIES: Statement = {
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, place) ORDER BY place`,
 };
 
-const ADDED = USAGE_SUMS.map(
-  ({ column }) => `${column} = least(usage.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`,
-);
+const addedTo = (table: string) =>
+  USAGE_SUMS.map(
+    ({ column }) => `${column} = least(${table}.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`,
+  ).join(', ');
+const USAGE_COLUMNS = USAGE_SUMS.map(({ column }) => column).join(', ');
+const USAGE_VALUES = USAGE_SUMS.map(({ name }) => `(u->>'${name}')::bigint`).join(', ');
 
 const WRITE_USAGE: Statement = {
   name: 'write_usage',
   text: `
-    INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.map(({ column }) => column).join(', ')})
-    SELECT (u->>'startHour')::bigint, u->>'caller', u->>'model',
-      ${USAGE_SUMS.map(({ name }) => `(u->>'${name}')::bigint`).join(', ')}
+    INSERT INTO usage (hour, caller, model, ${USAGE_COLUMNS})
+    SELECT (u->>'startHour')::bigint, u->>'caller', u->>'model', ${USAGE_VALUES}
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place) ORDER BY place
-    ON CONFLICT (hour, caller, model) DO UPDATE SET ${ADDED.join(', ')}`,
+    ON CONFLICT (hour, caller, model) DO UPDATE SET ${addedTo('usage')}`,
+};
+
+const WRITE_GROUP_USAGE: Statement = {
+  name: 'write_group_usage',
+  text: `
+    INSERT INTO group_usage (group_id, hour, caller, model, ${USAGE_COLUMNS})
+    SELECT u->>'groupId', (u->>'startHour')::bigint, u->>'caller', u->>'model', ${USAGE_VALUES}
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place) ORDER BY place
+    ON CONFLICT (group_id, hour, caller, model) DO UPDATE SET ${addedTo('group_usage')}`,
 };
 
 /** Opens the unit of work of one transaction. Nothing is loaded yet. */
 export function openLockedUnit(connection: Connection): LockedUnitOfWork {
-  // A key that was not loaded counts as missing.
+  // An account that was not loaded counts as missing.
   const unit = openUnitOfWork({ of: () => undefined, find: () => undefined });
+
+  async function lock(statement: Statement, values: readonly (readonly unknown[])[]): Promise<readonly Account[]> {
+    if (values.every(({ length }) => length === 0)) return [];
+    return (await connection.rows<LockedAccount>(statement, values)).map((account) => unit.add(account));
+  }
+
+  async function load({ keys, groupIds, accountIds = [] }: AccountsToLoad): Promise<void> {
+    const [namedGroups, keyIds] = [accountIds.filter(isGroupId), accountIds.filter((id) => !isGroupId(id))];
+    const locked = await lock(LOCK_KEYS, [[...new Set(keys)], [...new Set(keyIds)]]);
+    const named = new Set<AccountId>(keyIds);
+    const brought = locked.flatMap(({ id, groupId }) => (groupId !== null && named.has(id) ? groupId : []));
+    await lock(LOCK_GROUPS, [[...new Set([...groupIds, ...namedGroups, ...brought])]]);
+  }
+
   return {
     funding: unit.funding,
     noteUsage: unit.noteUsage,
     takeBackUsage: unit.takeBackUsage,
-    async load(keys, keyIds = []) {
-      const wanted = [[...new Set(keys)], [...new Set(keyIds)]];
-      if (wanted.every(({ length }) => length === 0)) return;
-      for (const account of await connection.rows<LockedAccount>(LOCK_KEYS, wanted)) unit.add(account);
-    },
-    async loadById(keyId) {
-      const [account] = await connection.rows<LockedAccount>(LOCK_KEY, [keyId]);
-      return account && unit.add(account);
+    load,
+    async loadById(id) {
+      const [account] = isGroupId(id) ? await lock(LOCK_GROUPS, [[id]]) : await lock(LOCK_KEYS, [[], [id]]);
+      return account;
     },
     flush() {
-      const { accounts, entries, sums } = unit.flush();
+      const { accounts, entries, sums, groupSums } = unit.flush();
+      const keys = accounts.filter(({ seq }) => seq > 0);
+      const groups = accounts.filter(({ seq }) => seq < 0);
       return [
-        ...(accounts.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(accounts)])]),
+        ...(keys.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(keys)])]),
+        ...(groups.length === 0 ? [] : [connection.changes(WRITE_GROUP_FUNDS, [toJson(groups)])]),
         ...(entries.length === 0 ? [] : [connection.changes(WRITE_ENTRIES, [toJson(entries)])]),
         ...(sums.length === 0 ? [] : [connection.changes(WRITE_USAGE, [toJson(sums)])]),
+        ...(groupSums.length === 0 ? [] : [connection.changes(WRITE_GROUP_USAGE, [toJson(groupSums)])]),
       ];
     },
   };

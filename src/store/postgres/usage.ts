@@ -1,6 +1,6 @@
 import type { UsageQuery } from '../keys.ts';
 import type { Operations } from '../shared/operations.ts';
-import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 
@@ -18,25 +18,40 @@ const toSum = (per: UsageQuery['per'], whose: string): Statement => ({
     GROUP BY "startHour", caller, model ORDER BY "startHour"`,
 });
 
-const toSums = (whose: string) => ({
-  hour: toSum('hour', whose),
-  day: toSum('day', whose),
-  month: toSum('month', whose),
+const forEachSpan = (toStatement: typeof toSum, whose: string) => ({
+  hour: toStatement('hour', whose),
+  day: toStatement('day', whose),
+  month: toStatement('month', whose),
 });
 
-const SUM_ALL = toSums('');
-const SUM_OWN = toSums('AND caller = $3');
+const SUM_ALL = forEachSpan(toSum, '');
+const SUM_OWN = forEachSpan(toSum, 'AND caller = $3');
+
+const toGroupSum = (per: UsageQuery['per'], whose: string): Statement => ({
+  name: whose === '' ? `sum_usage_of_groups_${per}` : `sum_usage_of_group_${per}`,
+  text: `
+    SELECT ${STARTS[per]} AS "startHour", group_id AS "groupId", caller, model, ${SELECT_SUMS}
+    FROM group_usage WHERE hour >= $1 AND hour < $2 ${whose}
+    GROUP BY "startHour", group_id, caller, model ORDER BY "startHour"`,
+});
+
+const SUM_GROUPS = forEachSpan(toGroupSum, '');
+const SUM_GROUP = forEachSpan(toGroupSum, 'AND group_id = $3');
 
 const FIND_SPAN: Statement = {
   name: 'find_usage_span',
   text: 'SELECT coalesce(min(hour), 0) AS "from", coalesce(max(hour) + 1, 0) AS until FROM usage',
 };
 
-export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan'>> = {
+export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'sumGroupUsage' | 'findUsageSpan'>> = {
   sumUsage: (connection, caller, per, { from, until }) =>
     caller === null
       ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until])
       : connection.rows<UsageSumRow>(SUM_OWN[per], [from, until, caller]),
+  sumGroupUsage: (connection, groupId, per, { from, until }) =>
+    groupId === null
+      ? connection.rows<GroupUsageRow>(SUM_GROUPS[per], [from, until])
+      : connection.rows<GroupUsageRow>(SUM_GROUP[per], [from, until, groupId]),
   async findUsageSpan(connection) {
     const [span = { from: 0, until: 0 }] = await connection.rows<HourSpan>(FIND_SPAN);
     return span;

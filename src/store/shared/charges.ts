@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../../contract/ids.ts';
+import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { Hold, Refusal } from '../keys.ts';
 import { refund, refusalOf, reserve, settle } from './funds.ts';
 import {
@@ -7,6 +7,7 @@ import {
   countsAt,
   exceededBy,
   standingOf,
+  tighterOf,
   type RateStanding,
 } from '../../core/money/rates.ts';
 import type { Account, UnitOfWork } from './unit-of-work.ts';
@@ -16,66 +17,94 @@ type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
 export interface CountedRow {
   readonly refused: RateRefusal | null;
+  readonly ofGroup: boolean;
   readonly rates: RateStanding | null;
 }
 
 export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
-  | { readonly kind: 'accepted' | 'late' | Refusal; readonly rates: RateStanding | null };
+  | { readonly kind: 'accepted'; readonly rates: RateStanding | null }
+  | { readonly kind: 'late'; readonly rates: null }
+  | { readonly kind: Refusal; readonly ofGroup: boolean; readonly rates: RateStanding | null };
 
 export type Charges = ReturnType<typeof prepareCharges>;
 
-type Settled = Pick<RecordRow, 'requestId' | 'key' | 'heldMicro' | 'costMicro'>;
+type Settled = Pick<RecordRow, 'requestId' | 'key' | 'groupId' | 'heldMicro' | 'costMicro'>;
 
-type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateStanding | null };
+type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
+
+/** The key, and its group if it has one. */
+type Payers = readonly [key: Account] | readonly [key: Account, group: Account];
 
 interface NotHeld<Why> {
   readonly refused: Why;
+  readonly ofGroup: boolean;
   readonly rates: RateStanding | null;
 }
 
 /** Returns the charges, which run inside the transaction that changes the record. */
 export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omit<UnitOfWork, 'add' | 'flush'>) {
-  function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
-    const account = findUsable(hold.keyId, hold.tokens, atMs);
-    if ('refused' in account) return account;
-    const refused = refusalOf(account, account, hold, atMs);
-    if (refused !== undefined) return { refused, rates: null };
-    if (hold.heldMicro > 0) funds.write(account.seq, reserve(account, hold.heldMicro));
-    if (account.balanceMicro !== null) {
-      const amountMicro = -hold.heldMicro;
-      funds.enter({ key: account.seq, kind: 'reserve', amountMicro, requestId, createdAtMs: atMs });
+  /** `groupId` is that of the record, if the key can have been moved since. */
+  function takeHold(requestId: RequestId, hold: Hold, atMs: number, groupId?: GroupId | null): Held {
+    const payers = findUsable(hold.keyId, hold.tokens, atMs, groupId);
+    if ('refused' in payers) return payers;
+    for (const payer of payers) {
+      const refused = refusalOf(payer, payer, hold, atMs);
+      if (refused !== undefined) return { refused, ofGroup: isGroup(payer), rates: null };
     }
-    return { key: account.seq, rates: count(account, hold.tokens, atMs) };
+    for (const payer of payers) {
+      if (hold.heldMicro > 0) funds.write(payer.seq, reserve(payer, hold.heldMicro));
+      if (payer.balanceMicro === null) continue;
+      funds.enter({ key: payer.seq, kind: 'reserve', amountMicro: -hold.heldMicro, requestId, createdAtMs: atMs });
+    }
+    return { key: payers[0], rates: count(payers, hold.tokens, atMs) };
   }
 
   function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
-    const account = findUsable(keyId, tokens, atMs);
-    return 'refused' in account ? account : { refused: null, rates: count(account, tokens, atMs) };
+    const payers = findUsable(keyId, tokens, atMs);
+    return 'refused' in payers ? payers : { refused: null, ofGroup: false, rates: count(payers, tokens, atMs) };
   }
 
-  function correctRate(keyId: KeyId, minute: number, tokens: number): null {
-    const account = funds.find(keyId);
-    const counts = account && correctTokens(account, minute, tokens);
-    if (account !== undefined && counts !== undefined) funds.count(account.seq, counts);
+  function correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): null {
+    for (const id of accountIds) {
+      const account = funds.find(id);
+      const counts = account && correctTokens(account, minute, tokens);
+      if (account !== undefined && counts !== undefined) funds.count(account.seq, counts);
+    }
     return null;
   }
 
-  function findUsable(keyId: KeyId, tokens: number, atMs: number): Account | NotHeld<RateRefusal> {
-    const account = funds.find(keyId);
-    if (account === undefined || account.isDisabled === 1) return { refused: 'invalid_api_key', rates: null };
-    const { expiresAtMs, clockMs = atMs } = account;
-    if (expiresAtMs !== null && expiresAtMs <= atMs) return { refused: 'invalid_api_key', rates: null };
-    if (exceededBy(tokens, account, countsAt(account, clockMs)) === undefined) return account;
-    return { refused: 'rate_limit_exceeded', rates: standingOf(account, clockMs) };
+  /** Returns the key and its group, if both let the request in. */
+  function findUsable(
+    keyId: KeyId,
+    tokens: number,
+    atMs: number,
+    ofRecord?: GroupId | null,
+  ): Payers | NotHeld<RateRefusal> {
+    const key = funds.find(keyId);
+    if (key === undefined) return { refused: 'invalid_api_key', ofGroup: false, rates: null };
+    const groupId = ofRecord === undefined ? key.groupId : ofRecord;
+    const group = groupId === null ? undefined : funds.find(groupId);
+    if (groupId !== null && group === undefined) return { refused: 'invalid_api_key', ofGroup: true, rates: null };
+    const payers: Payers = group === undefined ? [key] : [key, group];
+    const unusable = payers.find((payer) => !isUsable(payer, atMs));
+    if (unusable !== undefined) return { refused: 'invalid_api_key', ofGroup: isGroup(unusable), rates: null };
+    const full = payers.find((payer) => {
+      return exceededBy(tokens, payer, countsAt(payer, payer.clockMs ?? atMs)) !== undefined;
+    });
+    if (full === undefined) return payers;
+    return { refused: 'rate_limit_exceeded', ofGroup: isGroup(full), rates: standingOfAll(payers, atMs) };
   }
 
-  function count(account: Account, tokens: number, atMs: number): RateStanding | null {
-    const { seq, clockMs = atMs } = account;
-    if (standingOf(account, clockMs) === null) return null;
-    const counts = countRequest(countsAt(account, clockMs), tokens);
-    funds.count(seq, counts);
-    return standingOf({ ...account, ...counts }, clockMs);
+  function count(payers: Payers, tokens: number, atMs: number): RateStanding | null {
+    const counted = payers.map((payer) => {
+      const atMsHere = payer.clockMs ?? atMs;
+      if (standingOf(payer, atMsHere) === null) return payer;
+      const counts = countRequest(countsAt(payer, atMsHere), tokens);
+      funds.count(payer.seq, counts);
+      return { ...payer, ...counts };
+    });
+    return standingOfAll(counted, atMs);
   }
 
   function end(closed: RecordRow): void {
@@ -84,33 +113,54 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omi
   }
 
   /** Each record is settled once: when it becomes final or is deleted. */
-  function settleHold({ requestId, key, ...record }: Settled, atMs: number): void {
+  function settleHold({ requestId, ...record }: Settled, atMs: number): void {
     const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
-    if (key === null || (heldMicro === 0 && costMicro === 0)) return;
-    const account = funds.of(key);
-    // The key may have been deleted meanwhile, with its ledger.
-    if (account === undefined) return;
-    const settled = settle(account, { heldMicro, costMicro, atMs });
-    funds.write(key, settled.funds);
-    if (account.balanceMicro === null) return;
-    const entry = { key, requestId, createdAtMs: atMs };
-    funds.enter({ ...entry, kind: 'release', amountMicro: heldMicro });
-    funds.enter({ ...entry, kind: 'settle', amountMicro: -settled.chargedMicro });
+    if (record.key === null || (heldMicro === 0 && costMicro === 0)) return;
+    for (const account of payersOf(record)) {
+      const { seq: key, balanceMicro } = account;
+      const settled = settle(account, { heldMicro, costMicro, atMs });
+      funds.write(key, settled.funds);
+      if (balanceMicro === null) continue;
+      const entry = { key, requestId, createdAtMs: atMs };
+      funds.enter({ ...entry, kind: 'release', amountMicro: heldMicro });
+      funds.enter({ ...entry, kind: 'settle', amountMicro: -settled.chargedMicro });
+    }
   }
 
   /** Takes back what `end` has charged and counted. */
   function undoEnd(closed: RecordRow): void {
     takeBackUsage(closed);
-    const { requestId, key, costMicro, completedAtMs, createdAtMs } = closed;
-    const account = key === null ? undefined : funds.of(key);
-    if (account === undefined || costMicro === null || costMicro === 0) return;
-    const { seq, balanceMicro } = account;
+    const { requestId, costMicro, completedAtMs, createdAtMs } = closed;
+    if (costMicro === null || costMicro === 0) return;
     const atMs = completedAtMs ?? createdAtMs;
-    const refunded = refund(account, { costMicro, atMs });
-    funds.write(seq, refunded.funds);
-    if (balanceMicro === null) return;
-    funds.enter({ key: seq, requestId, createdAtMs: atMs, kind: 'settle', amountMicro: refunded.refundedMicro });
+    for (const account of payersOf(closed)) {
+      const { seq: key, balanceMicro } = account;
+      const refunded = refund(account, { costMicro, atMs });
+      funds.write(key, refunded.funds);
+      if (balanceMicro === null) continue;
+      funds.enter({ key, requestId, createdAtMs: atMs, kind: 'settle', amountMicro: refunded.refundedMicro });
+    }
+  }
+
+  /** Either may have been deleted meanwhile, with its ledger. */
+  function payersOf({ key, groupId }: Pick<RecordRow, 'key' | 'groupId'>): readonly Account[] {
+    const payers = [key === null ? undefined : funds.of(key), groupId === null ? undefined : funds.find(groupId)];
+    return payers.filter((payer) => payer !== undefined);
   }
 
   return { takeHold, settleHold, end, undoEnd, takeRate, correctRate };
+}
+
+function isGroup({ seq }: Account): boolean {
+  return seq < 0;
+}
+
+function isUsable({ isDisabled, expiresAtMs }: Account, atMs: number): boolean {
+  return isDisabled === 0 && (expiresAtMs === null || expiresAtMs > atMs);
+}
+
+function standingOfAll([key, group]: readonly Account[], atMs: number): RateStanding | null {
+  const of = (account: Account | undefined) => account && standingOf(account, account.clockMs ?? atMs);
+  const own = of(key) ?? null;
+  return group === undefined ? own : tighterOf(own, of(group) ?? null, group.id);
 }

@@ -189,9 +189,10 @@ function toDecision(row: RecordRow | 'late' | null): Decision {
 
 function toPaidDecision(row: PaidRow): Decision {
   if (row.kind === 'duplicate') return row;
-  const { kind, rates } = row;
-  if (kind === 'late') throw tooLate();
-  return kind === 'accepted' ? { kind, ...toRates(rates) } : { kind: 'refused', code: kind, ...toRates(rates) };
+  const rates = toRates(row.rates);
+  if (row.kind === 'late') throw tooLate();
+  if (row.kind === 'accepted') return { kind: 'accepted', ...rates };
+  return { kind: 'refused', code: row.kind, ...rates, ...(row.ofGroup && { ofGroup: true }) };
 }
 
 function tooLate(): ApiError {

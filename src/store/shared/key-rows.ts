@@ -1,35 +1,55 @@
-import type { KeyId } from '../../contract/ids.ts';
+import type { GroupId, KeyId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
-import type { KeyChange, KeyDraft, KeyLimits, StoredKey } from '../keys.ts';
+import type {
+  GroupChange,
+  GroupDraft,
+  KeyChange,
+  KeyDraft,
+  KeyLimits,
+  StoredAccount,
+  StoredGroup,
+  StoredKey,
+} from '../keys.ts';
 import { spentAt, type Funds } from './funds.ts';
 
-export interface KeyRow extends KeyLimits, Funds {
-  readonly keyId: KeyId;
-  readonly prefix: string;
+interface AccountRow extends KeyLimits, Funds {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
   readonly isDisabled: 0 | 1;
   /** A list in JSON. */
   readonly models: string | null;
+}
+
+export interface KeyRow extends AccountRow {
+  readonly keyId: KeyId;
+  readonly groupId: GroupId | null;
+  readonly prefix: string;
   readonly formerUntilMs: number | null;
 }
 
-export const KEY_COLUMNS = `key_id AS "keyId", prefix, name, created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs",
+export interface GroupRow extends AccountRow {
+  readonly groupId: GroupId;
+  readonly keys: number;
+}
+
+const ACCOUNT_COLUMNS = `name, created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs",
   is_disabled AS "isDisabled", models, requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_month_micro AS "spendPerMonthMicro", former_until_ms AS "formerUntilMs", balance_micro AS "balanceMicro",
+  spend_per_month_micro AS "spendPerMonthMicro", balance_micro AS "balanceMicro",
   held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
+
+export const KEY_COLUMNS = `key_id AS "keyId", group_id AS "groupId", prefix, former_until_ms AS "formerUntilMs", ${ACCOUNT_COLUMNS}`;
+
+export const GROUP_COLUMNS = `group_id AS "groupId", ${ACCOUNT_COLUMNS},
+  (SELECT count(*) FROM keys WHERE keys.group_id = groups.group_id) AS keys`;
 
 export interface FoundKeyRow {
   readonly hash: string;
   readonly key: KeyRow;
 }
 
-export interface KeyDraftRow extends KeyLimits {
-  readonly keyId: KeyId;
-  readonly hash: string;
-  readonly prefix: string;
+interface AccountDraftRow extends KeyLimits {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
@@ -37,15 +57,45 @@ export interface KeyDraftRow extends KeyLimits {
   readonly creditsMicro: number | null;
 }
 
+export interface KeyDraftRow extends AccountDraftRow {
+  readonly keyId: KeyId;
+  readonly groupId: GroupId | null;
+  readonly hash: string;
+  readonly prefix: string;
+}
+
+export interface GroupDraftRow extends AccountDraftRow {
+  readonly groupId: GroupId;
+}
+
+/** The lists of keys; null selects all. */
+export interface KeyFilter {
+  readonly name: string | null;
+  readonly groupId: GroupId | null;
+  /** In lower case. */
+  readonly search: string | null;
+}
+
+/** Why a change of a key or a group was not made. */
+export type Conflict = 'name taken' | 'no group';
+
 export function toKeyDraftRow({ secret, limits, ...draft }: KeyDraft): KeyDraftRow {
   return { ...draft, ...limits, hash: secret.hash[0], prefix: secret.prefix, models: fromModels(draft.models) };
+}
+
+export function toGroupDraftRow({ limits, ...draft }: GroupDraft): GroupDraftRow {
+  return { ...draft, ...limits, models: fromModels(draft.models) };
 }
 
 function fromModels(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify(models);
 }
 
-export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => string | number | null | undefined } = {
+interface Changes<Change> {
+  readonly [column: string]: (change: Change) => string | number | null | undefined;
+}
+
+export const CHANGED_GROUP_COLUMNS: Changes<GroupChange> = {
   name: (change) => change.name,
   is_disabled: (change) => (change.isDisabled === undefined ? undefined : Number(change.isDisabled)),
   expires_at_ms: (change) => change.expiresAtMs,
@@ -56,13 +106,29 @@ export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => 
   spend_per_month_micro: (change) => change.limits?.spendPerMonthMicro,
 };
 
-/** Returns the key as it is at this time. */
-export function toStoredKey(row: KeyRow, nowMs: number): StoredKey {
+export const CHANGED_COLUMNS: Changes<KeyChange> = { ...CHANGED_GROUP_COLUMNS, group_id: (change) => change.groupId };
+
+/** Returns the key as it is at this time. `group` is the group that it belongs to. */
+export function toStoredKey(row: KeyRow, group: GroupRow | undefined, nowMs: number): StoredKey {
+  const { keyId, prefix, formerUntilMs } = row;
+  return {
+    keyId,
+    prefix,
+    ...toStoredAccount(row, nowMs),
+    formerUntilMs,
+    group: group === undefined ? null : toStoredGroup(group, nowMs),
+  };
+}
+
+/** Returns the group as it is at this time. */
+export function toStoredGroup(row: GroupRow, nowMs: number): StoredGroup {
+  return { groupId: row.groupId, keys: row.keys, ...toStoredAccount(row, nowMs) };
+}
+
+function toStoredAccount(row: AccountRow, nowMs: number): StoredAccount {
   const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro } = row;
   const spent = spentAt(row, nowMs);
   return {
-    keyId: row.keyId,
-    prefix: row.prefix,
     name: row.name,
     createdAtMs: row.createdAtMs,
     expiresAtMs: row.expiresAtMs,
@@ -73,7 +139,6 @@ export function toStoredKey(row: KeyRow, nowMs: number): StoredKey {
     heldMicro: row.heldMicro,
     spentTodayMicro: spent.dayMicro,
     spentThisMonthMicro: spent.monthMicro,
-    formerUntilMs: row.formerUntilMs,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { RequestId } from '../../contract/ids.ts';
+import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RecordStatus } from '../store.ts';
 import { RECORD_COLUMNS, type RecordRow } from './rows.ts';
@@ -6,6 +6,7 @@ import { RECORD_COLUMNS, type RecordRow } from './rows.ts';
 /** Null selects all. Ids grow with time; `from` is included and `before` is not. */
 export interface ListStep {
   readonly caller: string | null;
+  readonly groupId: GroupId | null;
   readonly status: RecordStatus | null;
   readonly model: string | null;
   readonly errorCode: ErrorCode | null;
@@ -44,6 +45,7 @@ const FILTERS = [
   { of: 'caller', column: 'caller' },
   { of: 'errorCode', column: 'error_code', condition: 'error_code IS NOT NULL' },
   { of: 'status', column: 'status', condition: `status NOT IN ('processing', 'succeeded')` },
+  { of: 'groupId', column: 'group_id', condition: 'group_id IS NOT NULL' },
   { of: 'model', column: 'model' },
 ] as const satisfies readonly Filter[];
 
@@ -109,10 +111,14 @@ function toUnfinishedQuery(step: ListStep, filters: readonly Filter[]): ListQuer
   return { name: `list_unfinished__${namesOf(filters)}`, text, values };
 }
 
-/** Returns the filter that the fewest records fit: failures are fewer than those of a model. */
-function leadOf({ errorCode, status, model }: ListStep): keyof ListStep | undefined {
+/**
+ * Returns the filter that the fewest records fit: failures are fewer than those of a group, and these
+ * than those of a model. The group of a caller is hardly a filter, and has no index.
+ */
+function leadOf({ caller, groupId, errorCode, status, model }: ListStep): keyof ListStep | undefined {
   if (errorCode !== null) return 'errorCode';
   if (status === 'failed' || status === 'cancelled') return 'status';
+  if (caller === null && groupId !== null) return 'groupId';
   return model === null ? undefined : 'model';
 }
 

@@ -1,13 +1,13 @@
-import type { KeyId, RequestId } from '../../contract/ids.ts';
-import type { CreditEntry, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
+import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
+import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
-import type { FoundKeyRow, KeyDraftRow, KeyRow } from './key-rows.ts';
+import type { Conflict, FoundKeyRow, GroupDraftRow, GroupRow, KeyDraftRow, KeyFilter, KeyRow } from './key-rows.ts';
 import type { ListedRows, ListStep } from './list-query.ts';
 import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
-import type { HourSpan, UsageSumRow } from './usage-rows.ts';
+import type { GroupUsageRow, HourSpan, UsageSumRow } from './usage-rows.ts';
 
 export interface Operations {
   /**
@@ -40,29 +40,38 @@ export interface Operations {
   findAny(requestId: RequestId): RecordRow | null;
   requestCancelOfAny(requestId: RequestId, nowMs: number): CancelRow | null;
 
-  createKey(draft: KeyDraftRow): KeyRow;
+  createKey(draft: KeyDraftRow): KeyRow | Conflict;
   findKey(keyId: KeyId): KeyRow | null;
   findKeyByHash(hashes: readonly string[], nowMs: number): FoundKeyRow | null;
   rehashKey(from: string, to: string): null;
   /** Null when `after` is no key. */
-  listKeys(limit: number, after: KeyId | null): readonly KeyRow[] | null;
-  updateKey(keyId: KeyId, change: KeyChange): KeyRow | null;
+  listKeys(limit: number, after: KeyId | null, filter: KeyFilter): readonly KeyRow[] | null;
+  updateKey(keyId: KeyId, change: KeyChange): KeyRow | Conflict | null;
   rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null;
   /** Later pruning drops the ledger in small steps. */
   deleteKey(keyId: KeyId): boolean;
+
+  createGroup(draft: GroupDraftRow): GroupRow | Conflict;
+  findGroups(groupIds: readonly GroupId[]): readonly GroupRow[];
+  /** Null when `after` is no group. */
+  listGroups(limit: number, after: GroupId | null, name: string | null): readonly GroupRow[] | null;
+  updateGroup(groupId: GroupId, change: GroupChange): GroupRow | Conflict | null;
+  deleteGroup(groupId: GroupId): 'deleted' | 'has keys' | null;
+
   /**
-   * Null when there is no such key, `repeated` when it has an entry with this reference. Throws
+   * Null when there is no such account, `repeated` when it has an entry with this reference. Throws
    * RangeError, before anything is written, when the balance would be too large.
    */
-  credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null;
-  listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null;
+  credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null;
+  listLedger(accountId: AccountId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null;
 
   /** PostgreSQL counts by its own clock instead of `nowMs`. */
   takeRate(keyId: KeyId, tokens: number, nowMs: number): CountedRow;
-  correctRate(keyId: KeyId, minute: number, tokens: number): null;
-  findRate(keyId: KeyId, nowMs: number): RateStanding | null;
+  correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): null;
+  findRate(accountId: AccountId, nowMs: number): RateStanding | null;
 
   sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[];
+  sumGroupUsage(groupId: GroupId | null, per: UsageQuery['per'], span: HourSpan): readonly GroupUsageRow[];
   findUsageSpan(): HourSpan;
 
   /** Keeps the latest MAX_ACCEPTED. */

@@ -29,5 +29,5 @@ export function createOperatorCalls(queue: BatchQueue, clock: () => number): Ope
 }
 
 function toOwned(row: RecordRow): OwnedRecord {
-  return { ...toRecord(row), caller: row.caller };
+  return { ...toRecord(row), caller: row.caller, groupId: row.groupId };
 }

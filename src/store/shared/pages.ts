@@ -1,4 +1,4 @@
-import type { RequestId } from '../../contract/ids.ts';
+import type { GroupId, RequestId } from '../../contract/ids.ts';
 import { firstRequestIdAt } from '../../core/ids.ts';
 import type { RecordPage, RecordQuery } from '../store.ts';
 import type { ListedRows, ListStep } from './list-query.ts';
@@ -25,10 +25,10 @@ export interface RowPage extends Omit<RecordPage, 'records'> {
 export async function listRecords(
   takeStep: (step: ListStep) => Promise<ListedRows>,
   callers: readonly (string | null)[],
-  query: RecordQuery,
+  query: RecordQuery & { readonly groupId?: GroupId },
 ): Promise<RowPage> {
-  const { limit, status = null, model = null, errorCode = null } = query;
-  const step = { status, model, errorCode, ...toSpan(query), limit: limit + 1 };
+  const { limit, groupId = null, status = null, model = null, errorCode = null } = query;
+  const step = { groupId, status, model, errorCode, ...toSpan(query), limit: limit + 1 };
   const lists = await Promise.all(callers.map((caller) => takeStep({ ...step, caller })));
   // Where one list has not been searched, it may have newer records than the others have found.
   const searchedTo = lists.map((list) => list.searchedTo).reduce(newerOf, null);

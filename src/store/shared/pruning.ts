@@ -16,7 +16,8 @@ export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: 
     pruned += some;
     return some === PRUNE_STEP;
   });
-  let afterKey: number | null = 0;
+  // The numbers of groups are negative.
+  let afterKey: number | null = Number.MIN_SAFE_INTEGER;
   await inSteps(async () => {
     if (afterKey !== null) afterKey = await queue.call(['carrySome', afterKey, beforeMs]);
     return afterKey !== null;

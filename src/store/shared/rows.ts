@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import type { RequestId } from '../../contract/ids.ts';
+import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
 export interface DraftRow {
@@ -47,6 +47,8 @@ export interface RecordRow {
   readonly caller: string;
   /** The `seq` of the key that pays; null where the gateway issues no keys. */
   readonly key: number | null;
+  /** The group that pays as well. */
+  readonly groupId: GroupId | null;
   readonly heldMicro: number | null;
   /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
   readonly confirmed: 0 | 1 | null;
@@ -56,7 +58,8 @@ export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, strea
   completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
   cached_tokens AS "cachedTokens", cache_write_tokens AS "cacheWriteTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
   total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
-  incomplete_reason AS "incompleteReason", error_code AS "errorCode", upstream, seq, caller, key, held_micro AS "heldMicro", confirmed`;
+  incomplete_reason AS "incompleteReason", error_code AS "errorCode", upstream, seq, caller, key,
+  group_id AS "groupId", held_micro AS "heldMicro", confirmed`;
 
 export interface OutcomeRow extends Pick<
   RecordRow,

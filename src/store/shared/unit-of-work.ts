@@ -1,24 +1,30 @@
-import type { KeyId } from '../../contract/ids.ts';
+import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { LedgerEntry } from '../keys.ts';
 import type { Funds, SpendLimits } from './funds.ts';
 import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
 import type { RecordRow } from './rows.ts';
-import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
+import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from './usage-rows.ts';
 
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
-  readonly keyId: KeyId;
+  readonly id: AccountId;
+  /** Negative for a group, so that keys and groups share the ledger. */
   readonly seq: number;
+  /** Null for a group. */
+  readonly groupId: GroupId | null;
   readonly isDisabled: 0 | 1;
   readonly expiresAtMs: number | null;
   /** The time of the database, if rates are counted by it. */
   readonly clockMs?: number;
 }
 
-export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
+const FUND_COLUMNS = `is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
   balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
   month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
   spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
+
+export const KEY_ACCOUNT_COLUMNS = `seq, key_id AS id, group_id AS "groupId", ${FUND_COLUMNS}`;
+export const GROUP_ACCOUNT_COLUMNS = `-seq AS seq, group_id AS id, NULL AS "groupId", ${FUND_COLUMNS}`;
 
 export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
   readonly key: number;
@@ -28,7 +34,7 @@ type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> &
 
 export interface Funding {
   of(key: number): Account | undefined;
-  find(keyId: KeyId): Account | undefined;
+  find(id: AccountId): Account | undefined;
   write(key: number, funds: Funds): void;
   count(key: number, counts: RateCounts): void;
   enter(entry: NewEntry): void;
@@ -51,24 +57,26 @@ export interface UnitChanges {
   readonly entries: readonly EntryRow[];
   /** Sorted, so that all transactions take their locks in one order. */
   readonly sums: readonly UsageSumRow[];
+  readonly groupSums: readonly GroupUsageRow[];
 }
 
 export interface AccountReader {
   of(key: number): Account | undefined;
-  find(keyId: KeyId): Account | undefined;
+  find(id: AccountId): Account | undefined;
 }
 
 /** Opens an empty unit of work. */
 export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   const accounts = new Map<number, Account>();
-  const keys = new Map<KeyId, number>();
+  const keys = new Map<AccountId, number>();
   const changed = new Set<number>();
   const usage = new Map<string, UsageSumRow>();
+  const groupUsage = new Map<string, GroupUsageRow>();
   let entries: EntryRow[] = [];
 
   function add(account: Account): Account {
     accounts.set(account.seq, account);
-    keys.set(account.keyId, account.seq);
+    keys.set(account.id, account.seq);
     return account;
   }
 
@@ -76,11 +84,17 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     return account && add(account);
   }
 
-  function addUsage(sum: UsageSumRow): void {
+  function addUsage(closed: RecordRow, times: 1 | -1): void {
+    const sum = toUsageSum(closed, times);
     // A caller is an HMAC or the id of a key, so it contains no space.
     const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
     const earlier = usage.get(place);
     usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
+    const { groupId } = closed;
+    if (groupId === null) return;
+    const groupPlace = `${groupId} ${place}`;
+    const earlierOfGroup = groupUsage.get(groupPlace);
+    groupUsage.set(groupPlace, earlierOfGroup === undefined ? { ...sum, groupId } : addSums(earlierOfGroup, sum));
   }
 
   function change(key: number, part: Funds | RateCounts): void {
@@ -94,24 +108,29 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     add,
     funding: {
       of: (key) => accounts.get(key) ?? addFound(reader.of(key)),
-      find: (keyId) => accounts.get(keys.get(keyId) ?? 0) ?? addFound(reader.find(keyId)),
+      find: (id) => accounts.get(keys.get(id) ?? 0) ?? addFound(reader.find(id)),
       write: change,
       count: change,
       enter(entry) {
         if (entry.amountMicro !== 0) entries.push({ requestId: null, note: '', reference: null, ...entry });
       },
     },
-    noteUsage: (closed) => addUsage(toUsageSum(closed, 1)),
-    takeBackUsage: (closed) => addUsage(toUsageSum(closed, -1)),
+    noteUsage: (closed) => addUsage(closed, 1),
+    takeBackUsage: (closed) => addUsage(closed, -1),
     flush() {
       const changes: UnitChanges = {
         accounts: [...changed].flatMap((key) => accounts.get(key) ?? []),
         entries,
-        sums: [...usage.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum),
+        sums: sorted(usage),
+        groupSums: sorted(groupUsage),
       };
-      for (const page of [accounts, keys, changed, usage]) page.clear();
+      for (const page of [accounts, keys, changed, usage, groupUsage]) page.clear();
       entries = [];
       return changes;
     },
   };
+}
+
+function sorted<Row>(rows: ReadonlyMap<string, Row>): readonly Row[] {
+  return [...rows.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
 }

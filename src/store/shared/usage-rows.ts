@@ -1,13 +1,18 @@
+import type { GroupId } from '../../contract/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { UsageRow } from '../keys.ts';
 import type { RecordRow } from './rows.ts';
 
-type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'model'>;
+type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'groupId' | 'model'>;
 
 export interface UsageSumRow extends UsageSums {
   readonly startHour: number;
   readonly caller: string;
   readonly model: string;
+}
+
+export interface GroupUsageRow extends UsageSumRow {
+  readonly groupId: GroupId;
 }
 
 /** UTC hours, counted from 1970. It does not include `until`. */
@@ -76,6 +81,6 @@ export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row 
 /**
  * Returns the usage row. `ownName` replaces the name that the caller had under an earlier secret.
  */
-export function toUsageRow({ startHour, ...row }: UsageSumRow, ownName: string | undefined): UsageRow {
+export function toUsageRow({ startHour, ...row }: UsageSumRow | GroupUsageRow, ownName: string | undefined): UsageRow {
   return { ...row, startMs: startHour * HOUR_MS, caller: ownName ?? row.caller };
 }

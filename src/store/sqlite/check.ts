@@ -3,6 +3,8 @@ import {
   describeUnbalanced,
   describeWrongHold,
   MAX_PROBLEMS,
+  SELECT_UNBALANCED,
+  SELECT_WRONG_HOLDS,
   type DatabaseCheck,
   type WrongSum,
 } from '../shared/check.ts';
@@ -52,21 +54,7 @@ function findDamage(database: Database): readonly string[] {
 }
 
 function findLedgerProblems(database: Database): readonly string[] {
-  const unbalanced = database
-    .prepare<[], WrongSum>(`
-    SELECT key_id AS "keyId", balance_micro AS micro,
-      coalesce((SELECT sum(amount_micro) FROM ledger WHERE key = keys.seq), 0) AS "sumMicro"
-    FROM keys WHERE balance_micro <> "sumMicro" LIMIT ${MAX_PROBLEMS}`)
-    .all()
-    .map(describeUnbalanced);
-  const wrongHolds = database
-    .prepare<[], WrongSum>(`
-    SELECT key_id AS "keyId", keys.held_micro AS micro, coalesce(held, 0) AS "sumMicro"
-    FROM keys LEFT JOIN (
-      SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
-    ) ON key = keys.seq
-    WHERE keys.held_micro <> "sumMicro" LIMIT ${MAX_PROBLEMS}`)
-    .all()
-    .map(describeWrongHold);
+  const unbalanced = database.prepare<[], WrongSum>(SELECT_UNBALANCED).all().map(describeUnbalanced);
+  const wrongHolds = database.prepare<[], WrongSum>(SELECT_WRONG_HOLDS).all().map(describeWrongHold);
   return [...unbalanced, ...wrongHolds];
 }

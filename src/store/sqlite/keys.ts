@@ -1,19 +1,37 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../contract/ids.ts';
+import type { GroupId, KeyId } from '../../contract/ids.ts';
 import type { KeyChange } from '../keys.ts';
 import type { Funding } from '../shared/unit-of-work.ts';
-import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../shared/key-rows.ts';
+import {
+  CHANGED_COLUMNS,
+  KEY_COLUMNS,
+  type Conflict,
+  type FoundKeyRow,
+  type KeyDraftRow,
+  type KeyFilter,
+  type KeyRow,
+} from '../shared/key-rows.ts';
 
 export function prepareKeys(database: Database, funding: Funding) {
   const insert = database.prepare<[KeyDraftRow], KeyRow>(`
-    INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
+    INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
       tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
-    VALUES (:keyId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
+    VALUES (:keyId, :groupId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
       :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro)
     RETURNING ${KEY_COLUMNS}`);
 
-  function createKey(draft: KeyDraftRow): KeyRow {
+  const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
+  const selectGroup = database.prepare<[GroupId]>('SELECT 1 FROM groups WHERE group_id = ?');
+
+  function conflictOf(keyId: KeyId, { name, groupId }: Pick<KeyChange, 'name' | 'groupId'>): Conflict | undefined {
+    if (name !== undefined && selectNamed.get(name, keyId) !== undefined) return 'name taken';
+    return groupId && selectGroup.get(groupId) === undefined ? 'no group' : undefined;
+  }
+
+  function createKey(draft: KeyDraftRow): KeyRow | Conflict {
     const { keyId, createdAtMs } = draft;
+    const conflict = conflictOf(keyId, draft);
+    if (conflict !== undefined) return conflict;
     const row = insert.get(draft);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
     const account = funding.find(keyId);
@@ -54,13 +72,18 @@ export function prepareKeys(database: Database, funding: Funding) {
 
   const selectSeq = database.prepare<[KeyId], number>('SELECT seq FROM keys WHERE key_id = ?').pluck();
 
-  const selectPage = database.prepare<[number, number], KeyRow>(
-    `SELECT ${KEY_COLUMNS} FROM keys WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
-  );
+  const preparePage = (where: string) =>
+    database.prepare<[KeyFilter & { readonly beforeSeq: number; readonly limit: number }], KeyRow>(`
+      SELECT ${KEY_COLUMNS} FROM keys WHERE seq < :beforeSeq ${where} AND (:groupId IS NULL OR group_id = :groupId)
+        AND (:search IS NULL OR instr(lower(name), :search) > 0 OR lower(prefix) = :search OR key_id = :search)
+      ORDER BY seq DESC LIMIT :limit`);
+  const selectPage = preparePage('');
+  const selectNamedPage = preparePage('AND name = :name');
 
-  function listKeys(limit: number, after: KeyId | null): readonly KeyRow[] | null {
+  function listKeys(limit: number, after: KeyId | null, filter: KeyFilter): readonly KeyRow[] | null {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
-    return beforeSeq === undefined ? null : selectPage.all(beforeSeq, limit);
+    if (beforeSeq === undefined) return null;
+    return (filter.name === null ? selectPage : selectNamedPage).all({ ...filter, beforeSeq, limit });
   }
 
   const updates = Object.entries(CHANGED_COLUMNS).map(([name, valueOf]) => ({
@@ -68,7 +91,9 @@ export function prepareKeys(database: Database, funding: Funding) {
     statement: database.prepare<[string | number | null, KeyId]>(`UPDATE keys SET ${name} = ? WHERE key_id = ?`),
   }));
 
-  function updateKey(keyId: KeyId, change: KeyChange): KeyRow | null {
+  function updateKey(keyId: KeyId, change: KeyChange): KeyRow | Conflict | null {
+    const conflict = conflictOf(keyId, change);
+    if (conflict !== undefined) return conflict;
     for (const { valueOf, statement } of updates) {
       const value = valueOf(change);
       if (value !== undefined) statement.run(value, keyId);

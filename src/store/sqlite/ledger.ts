@@ -1,32 +1,28 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../contract/ids.ts';
+import type { AccountId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import { KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
-  const selectKey = database.prepare<[number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq = ?`);
-
   const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
 
-  function credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null {
+  function credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null {
     const { reference } = entry;
-    const account = unit.funding.find(keyId);
+    const account = unit.funding.find(accountId);
     if (account === undefined) return null;
     const { seq } = account;
     if (reference !== undefined && selectReference.get(seq, reference) !== undefined) return 'repeated';
     addCredit(unit.funding, account, entry);
-    unit.flush();
-    return selectKey.get(seq) ?? null;
+    return 'credited';
   }
 
   const selectPage = database.prepare<[number, number, number], LedgerEntry>(
     `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
 
-  function listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
-    const account = unit.funding.find(keyId);
+  function listLedger(accountId: AccountId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
+    const account = unit.funding.find(accountId);
     return account === undefined ? null : selectPage.all(account.seq, beforeSeq, limit);
   }
 

@@ -20,12 +20,12 @@ import {
 import type { RecordStatus } from '../store.ts';
 
 type InsertRow = DraftRow &
-  Pick<RecordRow, 'key' | 'heldMicro'> & {
+  Pick<RecordRow, 'key' | 'groupId' | 'heldMicro'> & {
     readonly owner: string;
     readonly interruptedCostMicro: number | null;
   };
 
-const NO_HOLD = { key: null, heldMicro: null, interruptedCostMicro: null };
+const NO_HOLD = { key: null, groupId: null, heldMicro: null, interruptedCostMicro: null };
 
 export interface Lifecycle {
   readonly owner: () => string;
@@ -36,9 +36,9 @@ export interface Lifecycle {
 export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
   const insert = database.prepare<[InsertRow]>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
-      idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
+      idempotency_key, body, owner, key, group_id, held_micro, interrupted_cost_micro, status)
     VALUES (:requestId, :caller, :endpoint, :model, :stream, :createdAtMs, :estimatedInputTokens, :idempotencyKey,
-      :body, :owner, :key, :heldMicro, :interruptedCostMicro, 'processing')
+      :body, :owner, :key, :groupId, :heldMicro, :interruptedCostMicro, 'processing')
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING`);
 
   /** The index on the current secret decides the usual case with the insert alone. */
@@ -56,9 +56,10 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
     if (repeated !== null) return { kind: 'duplicate', record: repeated };
     const held = charges.takeHold(draft.requestId, hold, draft.createdAtMs);
-    if ('refused' in held) return { kind: held.refused, rates: held.rates };
+    if ('refused' in held) return { kind: held.refused, ofGroup: held.ofGroup, rates: held.rates };
     const { heldMicro, interruptedCostMicro } = hold;
-    insert.run({ ...draft, owner: owner(), key: held.key, heldMicro, interruptedCostMicro });
+    const { seq: key, groupId } = held.key;
+    insert.run({ ...draft, owner: owner(), key, groupId, heldMicro, interruptedCostMicro });
     return { kind: 'accepted', rates: held.rates };
   }
 

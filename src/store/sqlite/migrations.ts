@@ -182,6 +182,59 @@ export const MIGRATIONS: readonly Migration[] = [
     runsBeside: '0003_ledger_references',
     sql: 'ALTER TABLE requests ADD COLUMN upstream TEXT',
   },
+  {
+    name: '0011_groups',
+    runsBeside: '0003_ledger_references',
+    // The ledger has the entries of a group under its number with a minus. Usage by group is a table of
+    // its own, since a key can move.
+    sql: `
+      CREATE TABLE groups (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        group_id TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL UNIQUE,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER,
+        is_disabled INTEGER NOT NULL DEFAULT 0 CHECK (is_disabled IN (0, 1)),
+        models TEXT CHECK (json_valid(models)),
+        requests_per_minute INTEGER CHECK (requests_per_minute >= 0),
+        tokens_per_minute INTEGER CHECK (tokens_per_minute >= 0),
+        spend_per_day_micro INTEGER CHECK (spend_per_day_micro BETWEEN 0 AND 9007199254740991),
+        spend_per_month_micro INTEGER CHECK (spend_per_month_micro BETWEEN 0 AND 9007199254740991),
+        balance_micro INTEGER CHECK (abs(balance_micro) <= 9007199254740991),
+        held_micro INTEGER NOT NULL DEFAULT 0 CHECK (held_micro BETWEEN 0 AND 9007199254740991),
+        day INTEGER NOT NULL DEFAULT 0,
+        day_spent_micro INTEGER NOT NULL DEFAULT 0 CHECK (day_spent_micro BETWEEN 0 AND 9007199254740991),
+        month INTEGER NOT NULL DEFAULT 0,
+        month_spent_micro INTEGER NOT NULL DEFAULT 0 CHECK (month_spent_micro BETWEEN 0 AND 9007199254740991),
+        minute INTEGER NOT NULL DEFAULT 0,
+        minute_requests INTEGER NOT NULL DEFAULT 0,
+        minute_tokens INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE TABLE group_usage (
+        group_id TEXT NOT NULL,
+        hour INTEGER NOT NULL,
+        caller TEXT NOT NULL,
+        model TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        cancelled INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,
+        cache_write_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        reasoning_tokens INTEGER NOT NULL,
+        cost_micro INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        PRIMARY KEY (group_id, hour, caller, model)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX group_usage_by_hour ON group_usage (hour);
+      ALTER TABLE keys ADD COLUMN group_id TEXT REFERENCES groups (group_id);
+      CREATE INDEX keys_by_group ON keys (group_id);
+      CREATE INDEX keys_by_name ON keys (name);
+      ALTER TABLE requests ADD COLUMN group_id TEXT;
+      CREATE INDEX requests_of_group ON requests (group_id, request_id) WHERE group_id IS NOT NULL;
+    `,
+  },
 ];
 
 /**

@@ -4,6 +4,7 @@ import { prepareCharges } from '../shared/charges.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
+import { prepareGroups } from './groups.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
 import { prepareLifecycle } from './lifecycle.ts';
@@ -72,8 +73,8 @@ function prepareOperations(
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],
-    findRate(keyId, nowMs) {
-      const account = unit.funding.find(keyId);
+    findRate(accountId, nowMs) {
+      const account = unit.funding.find(accountId);
       return account === undefined ? null : standingOf(account, nowMs);
     },
     takeRate: charges.takeRate,
@@ -82,6 +83,7 @@ function prepareOperations(
     ...prepareLists(database),
     ...prepareOperator(database),
     ...prepareKeys(database, unit.funding),
+    ...prepareGroups(database, unit.funding),
     ...prepareLedger(database, unit),
     ...prepareUsage(database),
     ...prepareAccepted(database),

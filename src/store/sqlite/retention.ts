@@ -18,9 +18,13 @@ export function prepareRetention(database: Database) {
   const removeUsage = database.prepare<[number, number]>(`
     DELETE FROM usage WHERE (hour, caller, model) IN (
       SELECT hour, caller, model FROM usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
+  const removeGroupUsage = database.prepare<[number, number]>(`
+    DELETE FROM group_usage WHERE (group_id, hour, caller, model) IN (
+      SELECT group_id, hour, caller, model FROM group_usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
 
   function pruneUsageSome(beforeHour: number): number {
-    return removeUsage.run(beforeHour, PRUNE_STEP).changes;
+    const ofGroups = removeGroupUsage.run(beforeHour, PRUNE_STEP).changes;
+    return ofGroups === PRUNE_STEP ? ofGroups : removeUsage.run(beforeHour, PRUNE_STEP).changes;
   }
 
   const countPages = database.prepare<[], number>('SELECT page_count FROM pragma_page_count').pluck();

@@ -1,13 +1,15 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../contract/ids.ts';
+import type { AccountId } from '../../contract/ids.ts';
+import { isGroupId } from '../../core/ids.ts';
 import {
-  ACCOUNT_COLUMNS,
+  GROUP_ACCOUNT_COLUMNS,
+  KEY_ACCOUNT_COLUMNS,
   openUnitOfWork,
   type Account,
   type EntryRow,
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
-import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+import { USAGE_SUMS, type GroupUsageRow, type UsageSumRow } from '../shared/usage-rows.ts';
 
 export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Runs before an operation reads the tables, and at the end. */
@@ -19,13 +21,17 @@ export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
 const AT_ONCE = 8;
 
 export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
-  const select = database.prepare<[number], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ?`);
-  const selectById = database.prepare<[KeyId], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = ?`);
-  const update = database.prepare<[Account]>(`
-    UPDATE keys SET balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
+  const selectKey = `SELECT ${KEY_ACCOUNT_COLUMNS} FROM keys WHERE`;
+  const selectGroup = `SELECT ${GROUP_ACCOUNT_COLUMNS} FROM groups WHERE`;
+  const selectBySeq = database.prepare<[number], Account>(`${selectKey} seq = ?`);
+  const selectGroupBySeq = database.prepare<[number], Account>(`${selectGroup} seq = -?`);
+  const selectById = database.prepare<[AccountId], Account>(`${selectKey} key_id = ?`);
+  const selectGroupById = database.prepare<[AccountId], Account>(`${selectGroup} group_id = ?`);
+  const funds = `balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
       month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
-      minute_tokens = :minuteTokens
-    WHERE seq = :seq`);
+      minute_tokens = :minuteTokens`;
+  const update = database.prepare<[Account]>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
+  const updateGroup = database.prepare<[Account]>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);
   const insertEntry = prepareInsertEntries(database, 1);
   const insertEntries = prepareInsertEntries(database, AT_ONCE);
   // An overflow, whatever backends report, would keep records from becoming final.
@@ -36,10 +42,14 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     INSERT INTO usage (hour, caller, model, ${columns.join(', ')})
     VALUES (:startHour, :caller, :model, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
+  const upsertGroupUsage = database.prepare<[GroupUsageRow]>(`
+    INSERT INTO group_usage (group_id, hour, caller, model, ${columns.join(', ')})
+    VALUES (:groupId, :startHour, :caller, :model, ${values.join(', ')})
+    ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
   const unit = openUnitOfWork({
-    of: (key) => select.get(key),
-    find: (keyId) => selectById.get(keyId),
+    of: (seq) => (seq < 0 ? selectGroupBySeq : selectBySeq).get(seq),
+    find: (id) => (isGroupId(id) ? selectGroupById : selectById).get(id),
   });
 
   return {
@@ -47,12 +57,13 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     noteUsage: unit.noteUsage,
     takeBackUsage: unit.takeBackUsage,
     flush() {
-      const { accounts, entries, sums } = unit.flush();
-      for (const account of accounts) update.run(account);
+      const { accounts, entries, sums, groupSums } = unit.flush();
+      for (const account of accounts) (account.seq < 0 ? updateGroup : update).run(account);
       const many = entries.length - (entries.length % AT_ONCE);
       for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toValues));
       for (const entry of entries.slice(many)) insertEntry.run(toValues(entry));
       for (const row of sums) upsertUsage.run(row);
+      for (const row of groupSums) upsertGroupUsage.run(row);
     },
     discard: () => void unit.flush(),
   };

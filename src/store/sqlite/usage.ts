@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery } from '../keys.ts';
-import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
 const STARTS = {
   hour: 'hour',
@@ -26,6 +27,23 @@ export function prepareUsage(database: Database) {
     return (caller === null ? sumAll : sumOwn)[per].all({ caller, ...span });
   }
 
+  const prepareGroupSum = (per: UsageQuery['per'], whose: string) =>
+    database.prepare<{ groupId: GroupId | null } & HourSpan, GroupUsageRow>(`
+      SELECT ${STARTS[per]} AS "startHour", group_id AS "groupId", caller, model, ${SELECT_SUMS}
+      FROM group_usage WHERE ${whose} hour >= :from AND hour < :until
+      GROUP BY "startHour", group_id, caller, model ORDER BY "startHour"`);
+  const prepareGroupSums = (whose: string) => ({
+    hour: prepareGroupSum('hour', whose),
+    day: prepareGroupSum('day', whose),
+    month: prepareGroupSum('month', whose),
+  });
+  const sumAllGroups = prepareGroupSums('');
+  const sumOneGroup = prepareGroupSums('group_id = :groupId AND');
+
+  function sumGroupUsage(groupId: GroupId | null, per: UsageQuery['per'], span: HourSpan): readonly GroupUsageRow[] {
+    return (groupId === null ? sumAllGroups : sumOneGroup)[per].all({ groupId, ...span });
+  }
+
   const selectSpan = database.prepare<[], HourSpan>(
     `SELECT coalesce(min(hour), 0) AS "from", coalesce(max(hour) + 1, 0) AS until FROM usage`,
   );
@@ -34,5 +52,5 @@ export function prepareUsage(database: Database) {
     return selectSpan.get() ?? { from: 0, until: 0 };
   }
 
-  return { sumUsage, findUsageSpan };
+  return { sumUsage, sumGroupUsage, findUsageSpan };
 }

@@ -95,10 +95,11 @@ async function finish(client: Client, { url, tables }: TargetOptions): Promise<v
     if (highestNumber === 0n) continue;
     await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], highestNumber]);
   }
-  // The upkeep of a gateway drops the entries of deleted keys, which it finds in this table.
+  // The upkeep of a gateway drops the entries of deleted keys and groups, which it finds in this table.
   await client.query(`
     INSERT INTO deleted_keys
-    SELECT DISTINCT key FROM ledger WHERE NOT EXISTS (SELECT FROM keys WHERE keys.seq = ledger.key)`);
+    SELECT DISTINCT key FROM ledger WHERE NOT EXISTS (SELECT FROM keys WHERE keys.seq = ledger.key)
+      AND NOT EXISTS (SELECT FROM groups WHERE groups.seq = -ledger.key)`);
   await client.query(`UPDATE ${MARK_TABLE} SET finished_at = clock_timestamp()`);
 }
 
@@ -142,7 +143,7 @@ async function readSums(client: Client): Promise<LedgerSums> {
   const { rows } = await client.query<LedgerSums>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger)::text AS ledger,
       coalesce(sum(balance_micro), 0)::text AS balances, coalesce(sum(held_micro), 0)::text AS held
-    FROM keys`);
+    FROM (SELECT balance_micro, held_micro FROM keys UNION ALL SELECT balance_micro, held_micro FROM groups) AS accounts`);
   return rows[0] ?? { ledger: '0', balances: '0', held: '0' };
 }
 

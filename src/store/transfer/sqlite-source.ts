@@ -203,7 +203,8 @@ function readSums(database: Database): LedgerSums {
   const row = database
     .prepare<[], [ledger: bigint, balances: bigint, held: bigint]>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger), coalesce(sum(balance_micro), 0),
-      coalesce(sum(held_micro), 0) FROM keys`)
+      coalesce(sum(held_micro), 0)
+    FROM (SELECT balance_micro, held_micro FROM keys UNION ALL SELECT balance_micro, held_micro FROM groups)`)
     .raw()
     .safeIntegers()
     .get();

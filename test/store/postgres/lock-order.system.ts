@@ -11,7 +11,7 @@ import { openPool, type Connections } from '../../../src/store/postgres/pool.ts'
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { newHold, newKeyDraft } from '../../support/keys.ts';
+import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { until } from '../../support/time.ts';
@@ -100,7 +100,7 @@ if (server !== undefined) {
       const [first, second] = await twoKeys();
       const batch: readonly Change[] = [
         ['takeRate', second, 0, 0],
-        ['correctRate', first, 0, 1],
+        ['correctRate', [first], 0, 1],
       ];
       await expectInOrder({ first: lockKey(first), second: lockKey(second), batch });
     });
@@ -156,6 +156,24 @@ if (server !== undefined) {
       await store.accept(draft);
       const batch: readonly Change[] = [['finish', toOutcomeRow(draft.requestId, newOutcome({ costMicro: 1 }))]];
       await expectInOrder({ first: lockRecord(draft.requestId), second: lockKey(keyId), batch });
+    });
+
+    it('are taken on keys before groups, and on those in the order of their making', async () => {
+      const groups = [await store.createGroup(newGroupDraft()), await store.createGroup(newGroupDraft())];
+      const [first, second] = groups.map(({ groupId }) => groupId);
+      const keys = [];
+      for (const { groupId } of groups.toReversed()) {
+        keys.push((await store.createKey(newKeyDraft({ groupId }))).keyId);
+      }
+      await database.run(`UPDATE groups SET name = 'moved' WHERE group_id = '${first}'`);
+      const lockGroup = (groupId: string | undefined) =>
+        `SELECT FROM groups WHERE group_id = '${groupId}' FOR NO KEY UPDATE`;
+      const batch = keys.map((keyId): Change => ['takeRate', keyId, 0, 0]);
+      await expectInOrder({ first: lockGroup(first), second: lockGroup(second), batch });
+      await other.query('BEGIN');
+      const [keyId] = keys;
+      if (keyId === undefined) throw new Error('there is no key');
+      await expectInOrder({ first: lockKey(keyId), second: lockGroup(second), batch });
     });
 
     it('are taken on keys before sums of usage, and on those in one order', async () => {

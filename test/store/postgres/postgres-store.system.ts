@@ -4,6 +4,7 @@ import { openPool } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeGroups } from '../groups-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
@@ -36,6 +37,7 @@ if (server !== undefined) {
     describeStore('on a server', shared);
     describeKeys('on a server', shared);
     describeCharges('on a server', shared);
+    describeGroups('on a server', shared);
     describeUsage('on a server', shared);
     describeFunds('on a server', shared);
     describeRates('on a server', shared);

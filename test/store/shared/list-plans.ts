@@ -1,8 +1,10 @@
 /** By which index each list must be read; the tests of each engine compare its plans. */
+import { toGroupId, toUniquePart } from '../../../src/core/ids.ts';
 import type { ListStep } from '../../../src/store/shared/list-query.ts';
 
 export const ALL_RECORDS: ListStep = {
   caller: null,
+  groupId: null,
   status: null,
   model: null,
   errorCode: null,
@@ -11,7 +13,9 @@ export const ALL_RECORDS: ListStep = {
   limit: 21,
 };
 
-type Filters = Partial<Pick<ListStep, 'caller' | 'status' | 'model' | 'errorCode'>>;
+const GROUP = toGroupId(toUniquePart('0'.repeat(32)));
+
+type Filters = Partial<Pick<ListStep, 'caller' | 'groupId' | 'status' | 'model' | 'errorCode'>>;
 
 /** `byId` is the index of the unique ids, whose name each engine makes up. */
 export const LIST_PLANS: readonly { readonly filters: Filters; readonly index: string }[] = [
@@ -22,6 +26,12 @@ export const LIST_PLANS: readonly { readonly filters: Filters; readonly index: s
   { filters: { status: 'failed', model: 'm' }, index: 'requests_by_status' },
   { filters: { model: 'm' }, index: 'requests_by_model' },
   { filters: { errorCode: 'upstream_error' }, index: 'requests_by_error' },
+  { filters: { groupId: GROUP }, index: 'requests_of_group' },
+  { filters: { groupId: GROUP, model: 'm' }, index: 'requests_of_group' },
+  { filters: { groupId: GROUP, status: 'succeeded' }, index: 'requests_of_group' },
+  { filters: { groupId: GROUP, status: 'failed' }, index: 'requests_by_status' },
+  { filters: { groupId: GROUP, errorCode: 'upstream_error' }, index: 'requests_by_error' },
+  { filters: { groupId: GROUP, caller: 'c' }, index: 'requests_of_caller' },
   { filters: { caller: 'c' }, index: 'requests_of_caller' },
   { filters: { caller: 'c', status: 'processing' }, index: 'requests_by_owner' },
   { filters: { caller: 'c', status: 'processing', model: 'm' }, index: 'requests_by_owner' },

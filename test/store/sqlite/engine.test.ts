@@ -35,7 +35,7 @@ describe('the engine', () => {
   const resultsOf = (reply: Reply): readonly unknown[] => ('results' in reply ? reply.results : [reply.failure.reason]);
 
   function fundsOf(row: unknown): readonly (number | null)[] {
-    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, 1);
+    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, undefined, 1);
     return [balanceMicro, heldMicro];
   }
 
@@ -108,10 +108,11 @@ describe('the engine', () => {
       balance,
       ...drafts.map(({ requestId }) => acceptPaid(newDraft({ model: requestId }))),
       credit,
+      balance,
       ['listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 100] as const,
     ];
     const results = resultsOf(engine.run('write', batch));
-    const [created, held, sums, spent, credited, entries] = [0, 6, 12, 13, 19, 20].map((place) => results[place]);
+    const [created, held, sums, spent, credited, entries] = [0, 6, 12, 13, 20, 21].map((place) => results[place]);
     expect(fundsOf(created)).to.deep.equal([100, 0]);
     expect(fundsOf(held)).to.deep.equal([50, 50]);
     expect(sums).to.have.nested.property('[0].requests', 5);
@@ -134,7 +135,7 @@ describe('the engine', () => {
     const results = resultsOf(engine.run('write', [accept(), accept()]));
     expect(results).to.deep.equal([
       { kind: 'accepted', rates: null },
-      { kind: 'insufficient_credits', rates: null },
+      { kind: 'insufficient_credits', ofGroup: false, rates: null },
     ]);
   });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeGroups } from '../groups-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
@@ -15,6 +16,7 @@ const IN_MEMORY = { makeDatabase: () => ':memory:', isShared: false };
 describeStore('in memory', IN_MEMORY);
 describeKeys('in memory', IN_MEMORY);
 describeCharges('in memory', IN_MEMORY);
+describeGroups('in memory', IN_MEMORY);
 describeUsage('in memory', IN_MEMORY);
 describeFunds('in memory', IN_MEMORY);
 describeRates('in memory', IN_MEMORY);
@@ -37,13 +39,17 @@ describe('SQLite', () => {
   describeStore('in a file', inFile);
   describeKeys('in a file', inFile);
   describeCharges('in a file', inFile);
+  describeGroups('in a file', inFile);
   describeUsage('in a file', inFile);
   describeFunds('in a file', inFile);
   describeRates('in a file', inFile);
 
   function empty(): void {
     const database = new Sqlite(join(folder, 'gateway.db'));
-    database.exec('DELETE FROM requests; DELETE FROM keys; DELETE FROM ledger; DELETE FROM usage');
+    database.exec(
+      'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
+        'DELETE FROM usage; DELETE FROM group_usage',
+    );
     database.close();
   }
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { startHost, type Host } from '../../support/through-host.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeGroups } from '../groups-conformance.ts';
 import { describeStore, type EngineUnderTest } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
@@ -34,6 +35,7 @@ describe('SQLite in another process', () => {
   describeStore('through another process', throughHost);
   describeKeys('through another process', throughHost);
   describeCharges('through another process', throughHost);
+  describeGroups('through another process', throughHost);
   describeUsage('through another process', throughHost);
   describeFunds('through another process', throughHost);
   describeRates('through another process', throughHost);
@@ -41,7 +43,10 @@ describe('SQLite in another process', () => {
 
   function empty(): void {
     const database = new Sqlite(join(folder, 'gateway.db'));
-    database.exec('DELETE FROM requests; DELETE FROM keys; DELETE FROM ledger; DELETE FROM usage');
+    database.exec(
+      'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
+        'DELETE FROM usage; DELETE FROM group_usage',
+    );
     database.close();
   }
 });

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { checkLedgers } from '../../../src/store/maintenance.ts';
 import { createPrivateFile, makePrivateFolder } from '../../../src/store/private-files.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { upgradeDatabase } from '../../../src/store/sqlite/upgrade.ts';
-import { newDraft } from '../../support/records.ts';
+import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
+import { newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
 describe('an upgrade of the database', () => {
@@ -67,6 +69,39 @@ describe('an upgrade of the database', () => {
     const rows = await store.listUsage({ fromMs: 0, untilMs: 1, per: 'hour' });
     expect(rows).to.have.length(1);
     expect(rows[0]).to.include({ cachedTokens: 3, cacheWriteTokens: 0 });
+  });
+
+  it('puts keys from before groups into none, and lets them keep a name that two of them have', async () => {
+    makePrivateFolder(dirname(shop.file));
+    createPrivateFile(shop.file);
+    const before = MIGRATIONS.slice(0, names.indexOf('0011_groups'));
+    const old = openDatabase({ file: shop.file, openWithinMs: 1000, migrations: before });
+    const [one, other] = [newKeyDraft(), newKeyDraft()];
+    for (const { keyId } of [one, other]) {
+      old
+        .prepare(
+          `INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, balance_micro) VALUES (?, ?, 'p', 'bob', 5, 100)`,
+        )
+        .run(keyId, keyId);
+      old
+        .prepare(
+          `INSERT INTO ledger (key, kind, amount_micro, note, created_at_ms)
+           SELECT seq, 'grant', 100, '', 5 FROM keys WHERE key_id = ?`,
+        )
+        .run(keyId);
+    }
+    old.close();
+    const store = await shop.open();
+    expect(await store.findKey(one.keyId)).to.include({ name: 'bob', group: null });
+    expect((await store.listKeys({ limit: 5, name: 'bob' }))?.keys).to.have.length(2);
+    const { groupId } = await store.createGroup(newGroupDraft({ creditsMicro: 50 }));
+    await store.updateKey(one.keyId, { groupId });
+    const draft = newDraft({ hold: newHold(one.keyId, 30) });
+    expect(await store.accept(draft)).to.include({ kind: 'accepted' });
+    await store.finish(draft.requestId, newOutcome({ costMicro: 10 }));
+    expect(await store.findKey(one.keyId)).to.include({ balanceMicro: 90 });
+    expect(await store.findGroup(groupId)).to.include({ balanceMicro: 40 });
+    expect(await checkLedgers({ kind: 'file', path: shop.file })).to.deep.equal({ keys: 2, problems: [] });
   });
 
   it('may run beside a store', async () => {

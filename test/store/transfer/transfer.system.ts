@@ -18,7 +18,7 @@ import {
   type TransferProgress,
   type TransferReport,
 } from '../../../src/store/transfer/transfer.ts';
-import { newHold, newKeyDraft } from '../../support/keys.ts';
+import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
 import { addManyRows } from '../../support/many-rows.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
@@ -125,7 +125,7 @@ if (server !== undefined) {
     }
 
     async function expectSame(): Promise<void> {
-      for (const table of ['keys', 'ledger', 'requests', 'usage']) {
+      for (const table of ['groups', 'keys', 'ledger', 'requests', 'usage', 'group_usage']) {
         expect(await readTarget(table), table).to.deep.equal(readSource(table));
       }
     }
@@ -140,6 +140,8 @@ if (server !== undefined) {
       await expectSame();
       expect(tables).to.deep.equal([
         { name: 'accepted_callers', rows: 0 },
+        { name: 'group_usage', rows: 0 },
+        { name: 'groups', rows: 0 },
         { name: 'keys', rows: 1 },
         { name: 'ledger', rows: ROWS },
         { name: 'requests', rows: ROWS },
@@ -263,6 +265,34 @@ if (server !== undefined) {
       }
       const [row] = await target.run('SELECT max(seq)::int AS seq FROM keys');
       expect(row, 'the place of a key which was deleted is not given again').to.deep.equal({ seq: 3 });
+    });
+
+    it('brings groups with their keys, their ledgers, their records and their usage', async () => {
+      const source = await shop.open();
+      const [{ groupId }, gone] = [
+        await source.createGroup(newGroupDraft({ creditsMicro: 1000 })),
+        await source.createGroup(newGroupDraft({ creditsMicro: 7 })),
+      ];
+      await source.deleteGroup(gone.groupId);
+      const { keyId } = await source.createKey(newKeyDraft({ groupId }));
+      const draft = newDraft({ caller: [keyId], hold: newHold(keyId, 30) });
+      await source.accept(draft);
+      await source.finish(draft.requestId, newOutcome({ costMicro: 12 }));
+      await source.close();
+      expect((await transfer()).sums).to.deep.equal({ ledger: '995', balances: '988', held: '0' });
+      await expectSame();
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      try {
+        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 988, heldMicro: 0, keys: 1 });
+        expect((await store.findKey(keyId))?.group).to.include({ groupId });
+        await store.prune(0);
+        expect(await countTarget('ledger'), 'without the entries of the deleted group').to.equal(4);
+        await store.createGroup(newGroupDraft());
+      } finally {
+        await store.close();
+      }
+      const [row] = await target.run('SELECT max(seq)::int AS seq FROM groups');
+      expect(row, 'the place of a group which was deleted is not given again').to.deep.equal({ seq: 3 });
     });
 
     it('sees to it that the entries of a deleted key go', async () => {
