@@ -11,6 +11,7 @@ import type { Caller } from '../requests/incoming.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { readControl } from './frames.ts';
+import { openFrameReader, type FrameReader, type FrameReaderOptions } from './frame-reader.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
 
 /** `ws` closes what it cannot read on; its owner can send a last frame before that. */
@@ -63,9 +64,6 @@ export interface Connection {
 const MAX_WAITING = 16;
 /** Further frames are refused. Beyond this number nothing is read until there is room. */
 const MAX_REFUSED = 64;
-/** An incomplete frame beyond this size counts in the load, like a body that arrives. */
-const UNCOUNTED_BYTES = 64 * 1024;
-const CONTROL_FRAME_BYTES = 6;
 
 interface Waiting {
   readonly observed: Observed;
@@ -81,8 +79,6 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   const { observe, newUniquePart, load } = options;
   const reading = load.bodyBytes.open(holder);
   const waiting: Waiting[] = [];
-  let unread = 0;
-  let held = 0;
   let isServing = false;
   /** What can be cancelled, once. */
   let running: RequestId | undefined;
@@ -98,34 +94,16 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (!socket.writableNeedDrain) ws.ping();
   }, options.keepaliveCommentMs);
 
-  // This listener comes before the one of `ws`, which completes frames.
-  socket.prependListener('data', (piece: Buffer) => {
-    unread += piece.length;
-    if (unread - held < UNCOUNTED_BYTES || !isOpen()) return;
-    try {
-      reading.take(unread - held);
-      held = unread;
-    } catch (thrown) {
-      refuse(toApiError(thrown));
-      close(1013);
-      ws.pause();
-    }
-  });
-  for (const control of ['ping', 'pong'] as const) {
-    ws.on(control, (data: Buffer) => {
-      unread -= CONTROL_FRAME_BYTES + data.length;
-    });
-  }
+  const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold });
   // Node counts every byte that the client takes, so a slow reader is not cut off.
   socket.setTimeout(options.clientStallMs, () => {
     if (socket.writableLength > 0) ws.terminate();
   });
-  ws.on('message', (data: Buffer, isBinary) => receive(data, isBinary));
+  ws.on('message', (data: Buffer, isBinary) => receive(frames.message() ?? data, isBinary));
   ws.beforeClose = (code) => {
     const reason = UNREADABLE.get(code);
     if (reason !== undefined) refuse(reason(options));
   };
-  ws.on('error', () => undefined);
   ws.once('close', () => {
     clearTimeout(idle);
     clearTimeout(age);
@@ -141,10 +119,22 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     terminate: () => ws.terminate(),
   };
 
+  /** Counts what comes in load, like a body that arrives. */
+  function hold(bytes: number): boolean {
+    if (!isOpen()) return false;
+    try {
+      reading.take(bytes);
+      return true;
+    } catch (thrown) {
+      refuse(toApiError(thrown));
+      close(1013);
+      ws.pause();
+      return false;
+    }
+  }
+
   function receive(bytes: Buffer, isBinary: boolean): void {
     reading.release();
-    unread = 0;
-    held = 0;
     if (readControl(bytes) === 'response.cancel' && running !== undefined) {
       const cancelled = running;
       running = undefined;
@@ -246,6 +236,22 @@ const WHY_CLOSED: Readonly<Record<number, string>> = {
   1001: 'the gateway is shutting down',
   1013: 'the gateway has too much to do',
 };
+
+/** Stands between the socket and `ws`, which reads it by one listener. */
+function readFrames({
+  ws,
+  socket,
+  ...options
+}: Pick<Opened, 'ws' | 'socket'> & Pick<FrameReaderOptions, 'maxBytes' | 'hold'>): FrameReader {
+  const listeners = socket.listeners('data');
+  const pass = (bytes: Buffer): void => {
+    for (const listener of listeners) Reflect.apply(listener, socket, [bytes]);
+  };
+  const reader = openFrameReader({ ...options, pass });
+  socket.removeAllListeners('data').on('data', (bytes: Buffer) => reader.read(bytes));
+  ws.on('error', () => reader.stop());
+  return reader;
+}
 
 /** After a frame that cannot be read, nothing can be read. */
 const UNREADABLE = new Map<number, (limits: Pick<ConnectionOptions, 'maxBodyBytes'>) => ApiError>([

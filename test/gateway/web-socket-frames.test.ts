@@ -93,23 +93,41 @@ describe('a frame', () => {
     expect(Object.keys(body as object).sort()).to.deep.equal(['messages', 'model', 'stream', 'stream_options']);
   });
 
-  for (const { what, frame, code, told } of [
+  for (const { what, pieces, code, told } of [
+    { what: 'larger than a body may be', pieces: ['x'.repeat(5000)], code: 1009, told: 413 },
+    { what: 'much larger than a body may be', pieces: ['x'.repeat(500_000)], code: 1009, told: 413 },
     {
-      what: 'larger than a body may be',
-      frame: JSON.stringify({ ...CREATE, input: 'x'.repeat(5000) }),
+      what: 'larger in pieces than a body may be',
+      pieces: ['x'.repeat(3000), 'x'.repeat(3000)],
       code: 1009,
       told: 413,
     },
-    { what: 'that is no UTF-8', frame: undefined, code: 1007, told: 400 },
+    { what: 'that is no UTF-8', pieces: [Buffer.from([0x22, 0xff, 0x22])], code: 1007, told: 400 },
+    { what: 'that is no UTF-8 in pieces', pieces: ['"', Buffer.from([0xff]), '"'], code: 1007, told: 400 },
+    { what: 'in more pieces than anybody sends', pieces: Array<string>(4097).fill(''), code: 1008, told: 413 },
   ]) {
     it(`${what} is told, and closes the connection with ${code}`, async () => {
       const speaker = await scene.open({ MAX_BODY_BYTES: '4096' });
-      if (frame !== undefined) speaker.send(frame);
-      else speaker.ws.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
+      for (const [index, piece] of pieces.entries()) {
+        speaker.ws.send(piece, { binary: false, fin: index === pieces.length - 1 });
+      }
       expect(errorOf(await speaker.answer()).status).to.equal(told);
       expect((await speaker.closed).code).to.equal(code);
     });
   }
+
+  it('that is large is one like any other, also in large pieces', async () => {
+    const speaker = await scene.open();
+    const whole = JSON.stringify({ ...CREATE, input: 'wörds '.repeat(50_000) });
+    for (const pieceLength of [whole.length, 100_000]) {
+      for (let at = 0; at < whole.length; at += pieceLength) {
+        speaker.ws.send(whole.slice(at, at + pieceLength), { binary: false, fin: at + pieceLength >= whole.length });
+      }
+      expect(responseOf(await speaker.answer()).output_text).to.equal('Hello');
+    }
+    const asked = scene.backend.requests.map(({ body }) => (body as { messages: { content: string }[] }).messages);
+    for (const messages of asked) expect(messages[0]?.content).to.equal('wörds '.repeat(50_000));
+  });
 
   it('in many pieces is one', async () => {
     const speaker = await scene.open();
