@@ -2,42 +2,55 @@
  * A chat backend for the bench, on bare sockets so that it costs next to nothing: answers are prebuilt, of a request only
  * the model is read, which names the script. Every event is an HTTP chunk of its own, as real backends send them.
  *
- * `json` answers at once; `burst` streams all deltas at once; `paced-<ms>-<count>` one delta each so many milliseconds,
- * with the time in it; `hang` one delta and no more, and says when the connection is closed; `endless` for as long as it is read.
+ * `json` answers at once, and `answer-<bytes>` at length; `burst-<kind>` streams all deltas at once; `paced-<ms>-<count>` one
+ * delta each so many milliseconds, with the time in it; `late-<ms>` answers in JSON and `think-<ms>` in a stream after a while;
+ * `hang` sends one delta and no more, and says when the connection is closed; `endless` for as long as it is read.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { machineMs } from './clock.ts';
 import { answer, say } from './processes.ts';
-import { BURST_DELTAS } from './scripts.ts';
+import { BURST_DELTAS, CHUNKS, isChunkKind, toUsage, type ChunkKind, type Piece } from './scripts.ts';
 
-const toChunk = (choices: readonly object[], usage?: object) =>
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
-const toDelta = (delta: object, finish: string | null = null) => toChunk([{ index: 0, delta, finish_reason: finish }]);
-const toUsage = (deltas: number) => ({ prompt_tokens: 20, completion_tokens: deltas, total_tokens: 20 + deltas });
+const toChunk = (choices: readonly object[], more: object = {}) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
+const toDelta = ({ delta, choice, chunk }: Piece, finish: string | null = null) =>
+  toChunk([{ index: 0, delta, ...choice, finish_reason: finish }], chunk);
 const toFrame = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
-const toEnd = (deltas: number) =>
-  [toDelta({}, 'stop'), toChunk([], toUsage(deltas)), 'data: [DONE]\n\n'].map(toFrame).join('') + '0\r\n\r\n';
-
-const STREAM_START =
+const toStart = (delta: object) =>
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n' +
-  toFrame(toDelta({ role: 'assistant', content: '' }));
-const BURST = Buffer.from(
-  STREAM_START +
-    Array.from({ length: BURST_DELTAS }, (_, index) => toFrame(toDelta({ content: ` word${index}` }))).join('') +
-    toEnd(BURST_DELTAS),
-);
-const COMPLETION = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'A short answer.' }, finish_reason: 'stop' }],
-  usage: toUsage(4),
+  toFrame(toDelta({ delta: { role: 'assistant', ...delta } }));
+const toEnd = (deltas: number, finish = 'stop') =>
+  [toDelta({ delta: {} }, finish), toChunk([], toUsage(deltas)), 'data: [DONE]\n\n'].map(toFrame).join('') +
+  '0\r\n\r\n';
+const toAnswer = (content: string) => {
+  const completion = JSON.stringify({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    ...toUsage(4),
+  });
+  return Buffer.from(
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${completion.length}\r\n\r\n${completion}`,
+  );
+};
+
+const STREAM_START = toStart({ content: '' });
+const JSON_ANSWER = toAnswer('A short answer.');
+const CALL_START = toStart({
+  tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'tool_0', arguments: '' } }],
 });
-const JSON_ANSWER = Buffer.from(
-  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${COMPLETION.length}\r\n\r\n${COMPLETION}`,
-);
-const ENDLESS = Buffer.from(toFrame(toDelta({ content: ' word' })).repeat(500));
+const toBurst = (kind: ChunkKind) => {
+  const deltas = Array.from({ length: BURST_DELTAS }, (_, index) => toFrame(toDelta(CHUNKS[kind](index)))).join('');
+  return Buffer.from(
+    kind === 'arguments'
+      ? CALL_START + deltas + toEnd(BURST_DELTAS, 'tool_calls')
+      : STREAM_START + deltas + toEnd(BURST_DELTAS),
+  );
+};
+const ENDLESS = Buffer.from(toFrame(toDelta(CHUNKS.repeated(0))).repeat(500));
+const prebuilt = new Map<string, Buffer>();
 
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => socket.destroy());
@@ -76,18 +89,36 @@ function readRequests(socket: Socket, onRequest: (model: string) => void): void 
 }
 
 function play(socket: Socket, model: string): void {
-  const [script, ms = '', count = ''] = model.split('-');
+  const [script = '', first = '', second = ''] = model.split('-');
   if (script === 'json') socket.write(JSON_ANSWER);
-  else if (script === 'burst') socket.write(BURST);
-  else if (script === 'paced') playPaced(socket, Number(ms), Number(count));
+  else if (script === 'burst') socket.write(build(model, () => toBurst(isChunkKind(first) ? first : 'repeated')));
+  else if (script === 'answer') socket.write(build(model, () => toAnswer('An answer. '.repeat(Number(first) / 11))));
+  else if (script === 'paced') playPaced(socket, Number(first), Number(second));
+  else if (script === 'late') playLate(Number(first), (times) => socket.write(toAnswer(times)));
+  else if (script === 'think')
+    playLate(Number(first), (times) =>
+      socket.write(STREAM_START + toFrame(toDelta({ delta: { content: times } })) + toEnd(1)),
+    );
   else if (script === 'hang') playHang(socket);
   else if (script === 'endless') playEndless(socket);
   else socket.destroy(new Error(`no script ${model}`));
 }
 
+function build(model: string, make: () => Buffer): Buffer {
+  const built = prebuilt.get(model) ?? make();
+  prebuilt.set(model, built);
+  return built;
+}
+
+/** Hands out when the request was here and when its answer went: what a target adds is the time before and after. */
+function playLate(ms: number, answerWith: (times: string) => void): void {
+  const receivedMs = machineMs();
+  setTimeout(() => answerWith(`@${receivedMs.toFixed(3)} @${machineMs().toFixed(3)}`), ms);
+}
+
 function playPaced(socket: Socket, ms: number, count: number): void {
   const writeDelta = (before: string, after: string) =>
-    socket.write(before + toFrame(toDelta({ content: ` @${machineMs().toFixed(3)}` })) + after);
+    socket.write(before + toFrame(toDelta({ delta: { content: ` @${machineMs().toFixed(3)}` } })) + after);
   let left = count - 1;
   writeDelta(STREAM_START, '');
   const timer = setInterval(() => {
@@ -103,7 +134,7 @@ function playPaced(socket: Socket, ms: number, count: number): void {
 }
 
 function playHang(socket: Socket): void {
-  socket.write(STREAM_START + toFrame(toDelta({ content: 'first' })));
+  socket.write(STREAM_START + toFrame(toDelta({ delta: { content: 'first' } })));
   socket.once('close', () => say('closed', machineMs()));
 }
 

@@ -4,26 +4,40 @@
  */
 import { execFileSync } from 'node:child_process';
 import { publish } from '../support/generate-benchmarks.ts';
-import { GROUPS, toLoads } from './groups.ts';
+import { describeGoals, GOALS, neededFor } from './goals.ts';
+import { GROUPS, toLoads, type GroupedLoad } from './groups.ts';
 import type { Load } from './load.ts';
 import { jsonLoad } from './loads/json.ts';
 import { streamLoad } from './loads/streams.ts';
 import { describeMachine } from './machine.ts';
-import { describeMarks } from './marks.ts';
 import { readOptions } from './options.ts';
 import { stayOn } from './processes.ts';
 import { createProgress } from './progress.ts';
-import { describeRun } from './report.ts';
+import { describeRun, formatTable } from './report.ts';
 import { createResults } from './results.ts';
 import { openStage, writeResult } from './stage.ts';
 import { summarize } from './summary.ts';
-import { ON_POSTGRES, type Target } from './targets.ts';
+import { DIRECT, ON_POSTGRES, type Target, type TargetKind } from './targets.ts';
 
-const { groups, rounds, quick, beside } = readOptions();
+interface Step {
+  readonly round: number;
+  readonly load: GroupedLoad;
+  readonly kind: TargetKind;
+}
+
+const { groups, rounds, quick, goals, beside } = readOptions();
+/** Of what is no goal: as many rounds as show whether a figure can be trusted. */
+const OTHER_ROUNDS = 3;
 /** So many windows without any progress end a warm-up, and so many in all. */
 const STEADY = quick ? 1 : 3;
-const MAX_WARM_UPS = quick ? 2 : 15;
+const MAX_WARM_UPS = quick ? 1 : 15;
+/** A target that hangs loses its row, and no more. */
+const STEP_LIMIT_MS = 300_000;
+
 const results = createResults();
+const targets = new Map<string, Target>();
+const groupMs = new Map<string, number>();
+const failures: string[] = [];
 stayOn('load');
 // Whatever was started ends with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -32,31 +46,25 @@ const loads = toLoads(groups, stage, quick);
 const machine = describeMachine(stage.folder);
 try {
   await measureAll();
-} catch (error) {
-  // What has been measured until then is still worth a look.
-  console.error(error);
-  process.exitCode = 1;
 } finally {
   await stage.close();
 }
 const names = stage.kinds.map(({ name }) => name);
 console.log(describeRun({ machine, rounds, loads, results, targets: names }));
-console.log(describeMarks(results, machine));
-console.log(`All rounds: ${writeResult('json', { machine, results })}`);
+console.log(`${formatTable(['group', 'seconds'], [...groupMs].map(toSeconds))}\n`);
+console.log(describeGoals(results));
+for (const failure of failures) console.log(`not measured: ${failure}`);
+console.log(`All rounds: ${writeResult('json', { machine, results, failures })}`);
 if (isWhole()) {
   publish(summarize({ results, machine, rounds, ...readMoment() }));
   console.log('src/docs/bench.json and src/docs/benchmarks.md have the figures of this run.');
 }
+process.exit(failures.length > 0 ? 1 : 0);
 
-/** Whether nothing is missing that the guide shows: it has the figures of one run, and not of several. */
+/** Whether all was asked for that the guide shows: it has the figures of one run, and not of several. */
 function isWhole(): boolean {
-  return (
-    process.exitCode === undefined &&
-    !quick &&
-    beside === undefined &&
-    groups.length === Object.keys(GROUPS).length &&
-    names.includes(ON_POSTGRES)
-  );
+  const isAll = groups.length === Object.keys(GROUPS).length && names.includes(ON_POSTGRES);
+  return isAll && !quick && !goals && beside === undefined;
 }
 
 /** The day, and the sources that were measured. */
@@ -66,37 +74,73 @@ function readMoment(): { date: string; commit: string } {
 }
 
 async function measureAll(): Promise<void> {
-  const steps = Array.from({ length: rounds }, (_, index) => toSteps(index + 1)).flat();
-  const asked = stage.kinds.filter(({ name }) => steps.some((step) => step.name === name));
-  const progress = createProgress(asked.length + steps.length);
-  const targets = new Map<string, Target>();
-  for (const { name } of asked) {
-    progress.step(`warm-up: ${name}`);
-    const target = await stage.start(name);
-    await warmUp(target);
-    targets.set(name, target);
+  const steps = toSteps();
+  const kinds = stage.kinds.filter((kind) => steps.some((step) => step.kind === kind));
+  const progress = createProgress(kinds.length + steps.length);
+  for (const kind of kinds) {
+    progress.step(`warm-up: ${kind.name}`);
+    await attempt('warm-up', kind.name, kind, () => findTarget(kind));
   }
-  for (const { round, load, name } of steps) {
-    progress.step(`round ${round} of ${rounds}: ${load.name}: ${name}`);
-    const target = targets.get(name);
-    if (target !== undefined) results.add(load.name, name, await load.measure(target));
+  for (const { round, load, kind } of steps) {
+    progress.step(`round ${round} of ${rounds}: ${load.name}: ${kind.name}`);
+    await attempt(load.group, `${load.name}, round ${round}: ${kind.name}`, kind, async () => {
+      results.add(round, load.name, kind.name, await load.measure(await findTarget(kind)));
+    });
   }
   progress.done();
 }
 
-function toSteps(round: number): { round: number; load: Load; name: string }[] {
-  return loads
-    .filter(({ once = false }) => round === 1 || !once)
-    .flatMap((load) =>
-      stage.kinds.filter(({ name }) => load.targets?.includes(name) ?? true).map(({ name }) => ({ round, load, name })),
-    );
+function toSteps(): Step[] {
+  const isNeeded = neededFor(GOALS);
+  return Array.from({ length: rounds }, (_, index) => index + 1).flatMap((round) =>
+    loads.flatMap((load) =>
+      stage.kinds
+        .filter(({ name, standsFor = name }) => {
+          const isGoal = isNeeded(load.name, standsFor);
+          const lastRound = load.once ? 1 : isGoal ? rounds : OTHER_ROUNDS;
+          return load.targets.includes(standsFor) && (isGoal || !goals) && round <= lastRound;
+        })
+        .map((kind) => ({ round, load, kind })),
+    ),
+  );
+}
+
+/** Goes on after a failure, which costs this step alone: the next one gets a new process. */
+async function attempt(group: string, name: string, kind: TargetKind, step: () => Promise<unknown>): Promise<void> {
+  const startMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end after ${STEP_LIMIT_MS} ms`)), STEP_LIMIT_MS);
+  });
+  try {
+    await Promise.race([step(), limit]);
+  } catch (error) {
+    failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    // The backend is a target too, and all others need it.
+    if (kind.name !== DIRECT) targets.get(kind.name)?.child.kill();
+    targets.delete(kind.name);
+  } finally {
+    clearTimeout(timer);
+    groupMs.set(group, (groupMs.get(group) ?? 0) + performance.now() - startMs);
+  }
+}
+
+/** Returns it as it runs and warm. */
+async function findTarget(kind: TargetKind): Promise<Target> {
+  const running = targets.get(kind.name);
+  if (running !== undefined) return running;
+  const target = await stage.start(kind.name);
+  targets.set(kind.name, target);
+  await warmUp(target);
+  return target;
 }
 
 /** What is called often is compiled, again and better, as long as it takes less CPU each time. */
 async function warmUp(target: Target): Promise<void> {
-  const window = { warmUpMs: 0, countedMs: quick ? 600 : 1000 };
+  const window = { warmUpMs: 0, countedMs: quick ? 300 : 1000 };
   await untilSteady(jsonLoad(64, window), 'CPU µs per request', target);
   await untilSteady(streamLoad(16, window), 'CPU µs per chunk', target);
+  await untilSteady(streamLoad(16, window, 'different'), 'CPU µs per chunk', target);
 }
 
 async function untilSteady(load: Load, figure: string, target: Target): Promise<void> {
@@ -106,4 +150,8 @@ async function untilSteady(load: Load, figure: string, target: Target): Promise<
     sinceLess = micros < 0.97 * least ? 0 : sinceLess + 1;
     least = Math.min(least, micros);
   }
+}
+
+function toSeconds([group, ms]: [string, number]): string[] {
+  return [group, (ms / 1000).toFixed(0)];
 }

@@ -41,6 +41,31 @@ for (const [name, events] of Object.entries(streams)) {
   });
 }
 
+describe('the bench, counting deltas', () => {
+  const streams: Record<Dialect, readonly string[]> = {
+    chat: [
+      '{"choices":[{"delta":{"role":"assistant","content":""}}]}',
+      '{"choices":[{"delta":{"reasoning_content":"a"}}]}',
+      '{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"a"}}]}}]}',
+      '{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}',
+      '[DONE]',
+    ].map((data) => `data: ${data}\n\n`),
+    responses: [
+      'event: response.reasoning_summary_text.delta\ndata: {"type":"response.reasoning_summary_text.delta"}\n\n',
+      'event: response.function_call_arguments.delta\ndata: {}\n\n',
+      'event: response.completed\ndata: {}\n\n',
+      'data: [DONE]\n\n',
+    ],
+  };
+  for (const [name, events] of Object.entries(streams)) {
+    it(`of ${name} counts those of reasoning and arguments, and not the first chunk`, () => {
+      const reader = createStreamReader(name as Dialect);
+      reader.read(Buffer.from(events.join('')));
+      expect(() => reader.expectWhole(2)).not.to.throw();
+    });
+  }
+});
+
 describe('a request of the bench', () => {
   it('says how long its body is in bytes', () => {
     const messages = [{ role: 'user', content: 'ä' }];

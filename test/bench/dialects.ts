@@ -1,7 +1,7 @@
 /** What is asked in either format, and what a whole stream of it looks like. */
 export type Dialect = 'responses' | 'chat';
 
-/** The script that the backend shall play goes as the model, which every target passes on as it is. */
+/** The script that the backend shall play (backend.ts) goes as the model, which every target passes on as it is. */
 export interface Ask {
   readonly script: string;
   readonly stream?: boolean;
@@ -14,8 +14,9 @@ const SHORT_INPUT = {
   responses: { input: 'A short question.' },
   chat: { messages: [{ role: 'user', content: 'A short question.' }] },
 };
-const DELTA_MARKS = { responses: 'event: response.output_text.delta\n', chat: '"delta":{"content":' } as const;
-const END_MARKS = { responses: 'event: response.completed\n', chat: '"finish_reason":"stop"' } as const;
+/** Of text, reasoning and arguments. The first chunk of a chat has no more than the beginning of one. */
+const DELTAS = { responses: /^event: .*\.delta$/gm, chat: /"delta":\{"(?!role)/g } as const;
+const ENDS = { responses: /^event: response\.completed$/m, chat: /"finish_reason":"(?:stop|tool_calls)"/ } as const;
 const STAMPS = {
   responses: /"delta":" @([\d.]+)"/g,
   chat: /"content":" @([\d.]+)"/g,
@@ -73,8 +74,8 @@ export function createStreamReader(dialect: Dialect): StreamReader {
       }
       const events = text.slice(0, end);
       rest = text.slice(end);
-      deltas += count(events, DELTA_MARKS[dialect]);
-      isTerminated ||= events.includes(END_MARKS[dialect]);
+      deltas += events.match(DELTAS[dialect])?.length ?? 0;
+      isTerminated ||= ENDS[dialect].test(events);
       isOver = events.endsWith('data: [DONE]\n\n');
       return Array.from(events.matchAll(STAMPS[dialect]), ([, stamp]) => Number(stamp));
     },
@@ -84,10 +85,4 @@ export function createStreamReader(dialect: Dialect): StreamReader {
       if (!isOver || rest !== '') throw new Error('a stream did not end with [DONE]');
     },
   };
-}
-
-function count(text: string, mark: string): number {
-  let found = 0;
-  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) found += 1;
-  return found;
 }

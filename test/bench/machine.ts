@@ -20,14 +20,7 @@ const PAGE = Buffer.alloc(4096, 1);
 
 /** `folder` is where the databases are. */
 export function describeMachine(folder: string): Machine {
-  const file = openSync(join(folder, 'fsync'), 'w');
-  const ms = Array.from({ length: SYNCS }, () => {
-    const startMs = performance.now();
-    writeSync(file, PAGE);
-    fdatasyncSync(file);
-    return performance.now() - startMs;
-  });
-  closeSync(file);
+  const ms = measureSyncs(folder);
   const [cpu] = cpus();
   return {
     node: process.version,
@@ -37,4 +30,17 @@ export function describeMachine(folder: string): Machine {
     fsyncP50Ms: percentile(ms, 50),
     fsyncP99Ms: percentile(ms, 99),
   };
+}
+
+/** How long each of some syncs of a page took, in milliseconds. */
+export function measureSyncs(folder: string): number[] {
+  const file = openSync(join(folder, 'fsync'), 'w');
+  const ms = Array.from({ length: SYNCS }, () => {
+    const startMs = performance.now();
+    writeSync(file, PAGE);
+    fdatasyncSync(file);
+    return performance.now() - startMs;
+  });
+  closeSync(file);
+  return ms;
 }

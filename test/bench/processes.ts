@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { availableParallelism } from 'node:os';
 
-/** What is measured has a core to itself; whoever asks it and whom it asks share the other one. */
-export type Core = 'target' | 'load';
+/** What is measured has a core to itself; whoever asks it and whom it asks share the other one. `both` has no core to itself. */
+export type Core = keyof typeof CORES;
 
 export interface Child {
   /** Resolves with the answer, and rejects when the process ends before it. */
@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-const CORES = { target: '0', load: '1' } as const;
+const CORES = { target: '0', load: '1', both: '0,1' } as const;
 /** Whether every process can have its core. Without that the figures are of a machine that does everything at once. */
 export const isPinned =
   availableParallelism() > 1 && Object.values(CORES).every((core) => run('taskset', ['-c', core, 'true']));

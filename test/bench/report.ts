@@ -20,7 +20,7 @@ export function describeRun({ machine, rounds, loads, results, targets }: Run): 
     ? 'each target alone on one core, load and backend on another'
     : 'no core of their own';
   return [
-    `Node ${node}, ${cores} × ${cpu}, ${pinned}; medians of ${rounds}`,
+    `Node ${node}, ${cores} × ${cpu}, ${pinned}; medians of ${rounds}, ± half of what lies between the least and the most`,
     `fsync of the disk: p50 ${formatNumber(fsyncP50Ms)} ms, p99 ${formatNumber(fsyncP99Ms)} ms`,
     '',
     ...loads.flatMap((load) => describeLoad(results, load, targets)),
@@ -37,15 +37,24 @@ function describeLoad(results: Results, { name, columns }: Load, targets: readon
   ];
   const rows = measured.map((target) => [
     target,
-    ...columns.flatMap((column) => toCells(column, (other) => results.median(name, other, column.figure), target)),
+    ...columns.flatMap((column) =>
+      toCells(
+        column,
+        (other) => results.median(name, other, column.figure),
+        target,
+        results.spread(name, target, column.figure),
+      ),
+    ),
   ]);
   return [formatTable(header, rows), ''];
 }
 
-function toCells({ beside }: Column, of: (target: string) => number, target: string): Row {
+function toCells({ beside }: Column, of: (target: string) => number, target: string, spread: number): Row {
   const value = of(target);
-  if (beside === undefined) return [formatNumber(value)];
-  return [formatNumber(value), (beside === 'over direct' ? value - of(DIRECT) : value / of(HTTP_PROXY)).toFixed(2)];
+  const shown = formatNumber(value) + (spread > 0 ? ` ±${Math.round(spread)}%` : '');
+  if (beside === undefined) return [shown];
+  const compared = beside === 'over direct' ? value - of(DIRECT) : value / of(HTTP_PROXY);
+  return [shown, Number.isFinite(compared) ? compared.toFixed(2) : '–'];
 }
 
 /** A table that reads well in a terminal and is one in Markdown too. */
@@ -64,7 +73,7 @@ function pad(cell: string, width: number, column: number): string {
 
 /** Three digits that say something. */
 export function formatNumber(value: number): string {
-  if (Number.isNaN(value)) return '–';
+  if (!Number.isFinite(value)) return '–';
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits);
 }

@@ -2,9 +2,12 @@ import { expect } from 'chai';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { openConnection } from './connection.ts';
 import { createStreamReader, toRequest } from './dialects.ts';
+import { GROUPS, toLoads, type GroupName } from './groups.ts';
 import { exchangeWhole } from './load.ts';
-import { BURST_DELTAS } from './scripts.ts';
+import { streamLoad } from './loads/streams.ts';
+import { BURST_DELTAS, CHUNKS, type ChunkKind } from './scripts.ts';
 import { openStage, type Stage } from './stage.ts';
+import { HTTP_PROXY, RECORDS, TRANSLATOR } from './targets.ts';
 
 describe('the stage of the bench', () => {
   useRealSockets();
@@ -38,4 +41,36 @@ describe('the stage of the bench', () => {
       connection.destroy();
     }
   }
+});
+
+describe('the groups of the bench', () => {
+  useRealSockets();
+  let stage: Stage;
+
+  beforeEach(async () => {
+    stage = await openStage();
+  });
+  afterEach(() => stage.close());
+
+  for (const group of Object.keys(GROUPS) as GroupName[]) {
+    // The search for a leak takes minutes.
+    if (group === 'leak') continue;
+    it(`measure ${group}`, async () => {
+      const [load] = toLoads([group], stage, true);
+      const name = load?.targets.find((target) => stage.kinds.some((kind) => kind.name === target));
+      if (load === undefined || name === undefined) throw new Error(`${group} has nothing to measure`);
+      const figures = await load.measure(await stage.start(name));
+      expect(figures).to.include.keys(load.columns.slice(0, 1).map(({ figure }) => figure));
+    });
+  }
+
+  it('count the deltas of all kinds of chunks', async () => {
+    for (const name of [HTTP_PROXY, TRANSLATOR, RECORDS]) {
+      const target = await stage.start(name);
+      for (const kind of Object.keys(CHUNKS) as ChunkKind[]) {
+        const figures = await streamLoad(1, { warmUpMs: 0, countedMs: 1 }, kind).measure(target);
+        expect(figures['chunks/s'], `${name}: ${kind}`).to.be.above(0);
+      }
+    }
+  });
 });

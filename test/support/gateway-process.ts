@@ -11,6 +11,7 @@ const PATIENT = join(import.meta.dirname, 'patient.ts');
 export interface GatewayProcess {
   /** Where it listens; undefined when it ended without a banner. */
   readonly url: string | undefined;
+  readonly pid: number;
   readonly banner: string;
   /** Asks it to drain, and resolves as soon as it says that it takes nothing new. */
   drain(): Promise<void>;
@@ -61,6 +62,7 @@ export async function startGatewayProcess(
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
   return {
     url,
+    pid: child.pid ?? Number.NaN,
     banner,
     async drain() {
       child.kill('SIGTERM');

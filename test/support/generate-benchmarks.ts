@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTable } from '../bench/report.ts';
+import { draw } from '../bench/picture.ts';
 import type { BenchSummary } from '../bench/summary.ts';
 
 const DOCS = join(import.meta.dirname, '../../src/docs');
 export const BENCHMARKS_PATH = join(DOCS, 'benchmarks.md');
 const SUMMARY_PATH = join(DOCS, 'bench.json');
+export const PICTURE_PATH = join(DOCS, 'benchmarks.svg');
 
 /** From `<!-- bench: delay -->` to `<!-- /bench -->`. */
 const PART = /(<!-- bench: (\w+) -->\n).*?(<!-- \/bench -->)/gs;
@@ -13,7 +15,12 @@ const PART = /(<!-- bench: (\w+) -->\n).*?(<!-- \/bench -->)/gs;
 /** Keeps what a run has found, and shows it in the guide. */
 export function publish(summary: BenchSummary): void {
   writeFileSync(SUMMARY_PATH, `${JSON.stringify(summary, null, 2)}\n`);
+  writeDocs();
+}
+
+function writeDocs(): void {
   writeFileSync(BENCHMARKS_PATH, generateBenchmarks());
+  writeFileSync(PICTURE_PATH, draw(readSummary().pictures));
 }
 
 export function readSummary(): BenchSummary {
@@ -52,4 +59,4 @@ function describeMachine({ date, commit, rounds, machine }: BenchSummary): strin
   ].join('\n');
 }
 
-if (process.argv[1] === import.meta.filename) writeFileSync(BENCHMARKS_PATH, generateBenchmarks());
+if (process.argv[1] === import.meta.filename) writeDocs();

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
 import { baseUrlOf } from '../base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
-import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
+import { EXAMPLE_BASE_URL, readGuides, readPictures, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { BASE_URL, createPage, etagOf, manual, searchPlace, type Page } from './page.ts';
@@ -29,6 +29,7 @@ export async function showDocs(
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
     ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api) }))],
     ['headings.json', showHeadings(api, guides)],
+    ...(await readPictures()).map(({ name, svg }) => [name, sendStatic('image/svg+xml', svg)] as const),
     ...guides.map(
       (guide) =>
         [
@@ -65,10 +66,13 @@ function showHeadings(api: OpenApiDocument, guides: readonly Guide[]): RequestHa
       href: `api#${operation.operationId}`,
     })),
   ];
-  const body = JSON.stringify(places);
+  return sendStatic('application/json; charset=utf-8', JSON.stringify(places));
+}
+
+function sendStatic(type: string, body: string): RequestHandler {
   const etag = etagOf(body);
   return (_req, res) => {
-    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
+    res.set({ 'content-type': type, 'cache-control': 'no-cache', etag }).send(body);
   };
 }
 

@@ -123,10 +123,13 @@ function toFirstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
 }
 
+/** A file beside the text, which the pages serve too. */
+const PICTURE = /^[\w-]+\.svg$/;
+
 function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: RenderOptions): RendererObject {
   return {
     html: ({ text }) => (text.trim().startsWith('<!--') ? '' : html`${text}`.html),
-    image: ({ text }) => html`${text}`.html,
+    image: ({ href, text }) => (PICTURE.test(href) ? html`<img src="${href}" alt="${text}" />` : html`${text}`).html,
     codespan: ({ text }) => html`<code>${showLiteral(text)}</code>`.html,
     code: ({ text }) => html`<pre class="code" tabindex="0">${showLiteral(text)}</pre>`.html,
     heading(token) {

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { measureAnswers, type Figures, type Load, type Window } from '../load.ts';
-import { MANAGED_ON_POSTGRES, ON_POSTGRES, type Cluster, type Target } from '../targets.ts';
+import { readCpuMicros } from '../proc.ts';
+import type { Cluster, Target } from '../targets.ts';
 import { checkShortAnswer } from './json.ts';
 
 /** Of each of the others, when they are loaded. */
@@ -30,7 +30,6 @@ export function clusterLoad(window: Window): Load {
       { figure: 'KB of WAL per request' },
       { figure: 'bytes per record' },
     ],
-    targets: [ON_POSTGRES, MANAGED_ON_POSTGRES],
     once: true,
     async measure(target) {
       const { cluster } = target;
@@ -132,33 +131,4 @@ async function query<Row extends object>(url: string, sql: string): Promise<Row[
   } finally {
     await client.end();
   }
-}
-
-/** Linux counts in hundredths of a second. */
-const TICK_MICROS = 10_000;
-
-/** Of this process, of its children, and of those that have ended; not a number where there is no /proc. */
-function readCpuMicros(pid: number): number {
-  try {
-    const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    const ticks = processes.map((name) => readTicks(name, pid)).reduce((sum, count) => sum + count, 0);
-    return ticks * TICK_MICROS;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function readTicks(process: string, parent: number): number {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${process}/stat`, 'utf8');
-  } catch {
-    // It has just ended, and its parent counts for it.
-    return 0;
-  }
-  // Behind the name, which may have spaces: state, parent, and from the twelfth on user, system, and those of dead children.
-  const [, ppid, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  if (Number(ppid) !== parent && Number(process) !== parent) return 0;
-  const own = Number(rest[9]) + Number(rest[10]);
-  return Number(process) === parent ? own + Number(rest[11]) + Number(rest[12]) : own;
 }

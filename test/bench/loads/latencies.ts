@@ -4,17 +4,17 @@ import { toGet, toPost, toRequest } from '../dialects.ts';
 import { exchangeWhole, type Load } from '../load.ts';
 import type { Child } from '../processes.ts';
 import { percentile } from '../statistics.ts';
-import { RECORDS, type Target } from '../targets.ts';
+import type { Target } from '../targets.ts';
 
+export const STOPS = 'aborts and cancels, ms';
 /** From when the client goes, or asks for the cancel. */
 const FIGURES = ['abort seen by backend', 'cancel answered', 'cancel seen by backend', 'cancel recorded'];
 
 /** How soon the backend sees a client go, how soon a cancel is answered, and how soon the backend and the record know of it. */
 export function latencyLoad(backend: Child, samples: number): Load {
   return {
-    name: 'aborts and cancels, ms',
+    name: STOPS,
     columns: FIGURES.flatMap((figure) => [{ figure: `${figure} p50` }, { figure: `${figure} max` }]),
-    targets: [RECORDS],
     async measure(target) {
       const rows: number[][] = [];
       for (let sample = 0; sample < samples; sample += 1) {

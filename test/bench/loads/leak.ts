@@ -4,7 +4,7 @@ import { toRequest } from '../dialects.ts';
 import { exchangeWhole, type Load } from '../load.ts';
 import type { Stage } from '../stage.ts';
 import { slope } from '../statistics.ts';
-import { RECORDS, type Target } from '../targets.ts';
+import type { Target } from '../targets.ts';
 import type { Usage } from '../targets/measured.ts';
 
 const STEPS = 5;
@@ -22,7 +22,6 @@ export function leakLoad(stage: Stage): Load {
   return {
     name: 'leak',
     columns: [{ figure: `heap KB ${per}` }, { figure: `RSS KB ${per}` }, { figure: 'heap MB at the end' }],
-    targets: [RECORDS],
     once: true,
     async measure({ name }) {
       const target = await stage.start(name);

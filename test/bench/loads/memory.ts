@@ -3,33 +3,44 @@ import { openConnection, type Connection } from '../connection.ts';
 import { toRequest } from '../dialects.ts';
 import type { Figures, Load } from '../load.ts';
 import type { Stage } from '../stage.ts';
-import { DIRECT, type Target } from '../targets.ts';
+import type { Target } from '../targets.ts';
 import type { Usage } from '../targets/measured.ts';
+import { imageLoad } from './inputs.ts';
 import { jsonLoad } from './json.ts';
 import { streamLoad } from './streams.ts';
 
 const STREAMS = 1000;
-const HELD = `KB per stream of ${STREAMS}`;
+export const HELD = `KB per stream of ${STREAMS}`;
 const WITH_GARBAGE = 'with garbage';
-const UNREAD = 'MB when a client never reads';
+export const UNREAD = 'MB when a client never reads';
+export const AT_HEIGHT = 'MB at the height of a burst';
+export const AFTER = 'MB some seconds after it';
+const BURST_MS = 2000;
+/** Collections come by themselves: nobody asks a gateway in use for one. */
+const IDLE_MS = 5000;
 const EVERY_MS = 100;
 const SPREAD_MS = 1000;
 /** Enough for a backend without limits to send hundreds of megabytes. */
 const UNREAD_MS = 2000;
+const MB = 1024 * 1024;
 const WARM_UP = { warmUpMs: 0, countedMs: 500 };
 
-/** What open streams hold, and what a client that never reads can make the target hold. Each time in a new process. */
+/** What open streams and a client that never reads make a target hold, and what a burst leaves. Each time in a new process. */
 export function memoryLoad(stage: Stage): Load {
   return {
     name: 'memory',
-    columns: [{ figure: HELD }, { figure: WITH_GARBAGE }, { figure: UNREAD }],
-    targets: stage.kinds.map(({ name }) => name).filter((name) => name !== DIRECT),
+    columns: [HELD, WITH_GARBAGE, UNREAD, AT_HEIGHT, AFTER].map((figure) => ({ figure })),
+    once: true,
     async measure({ name }) {
       const target = await stage.start(name);
       try {
         await jsonLoad(64, WARM_UP).measure(target);
         await streamLoad(16, WARM_UP).measure(target);
-        return { ...(await growthByStreams(target)), [UNREAD]: (await growthByUnread(target)) / 1024 / 1024 };
+        return {
+          ...(await growthByStreams(target)),
+          [UNREAD]: (await growthByUnread(target)) / MB,
+          ...(await growthByBurst(target)),
+        };
       } finally {
         target.child.kill();
       }
@@ -60,6 +71,21 @@ function beginStream(connection: Connection, request: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.exchange(request, () => resolve()).catch(reject);
   });
+}
+
+/** Small answers, streams and large bodies at once. */
+async function growthByBurst(target: Target): Promise<Figures> {
+  const before = await held(target);
+  const window = { warmUpMs: 0, countedMs: BURST_MS };
+  await Promise.all([
+    jsonLoad(256, window).measure(target),
+    streamLoad(64, window).measure(target),
+    imageLoad(window).measure(target),
+  ]);
+  const height = await target.child.ask<Usage>('usage');
+  await delay(IDLE_MS);
+  const after = await target.child.ask<Usage>('usage');
+  return { [AT_HEIGHT]: (height.rssBytes - before) / MB, [AFTER]: (after.rssBytes - before) / MB };
 }
 
 async function growthByUnread(target: Target): Promise<number> {

@@ -1,6 +1,6 @@
 import { startChild } from '../processes.ts';
 import type { Figures, Load, Window } from '../load.ts';
-import { RECORDS, type Target } from '../targets.ts';
+import type { Target } from '../targets.ts';
 import type { LoopDelay } from '../targets/measured.ts';
 import { streamLoad } from './streams.ts';
 
@@ -16,7 +16,6 @@ export function slowDiskLoad(window: Window): Load {
       { figure: 'they wait: p99 ms' },
       { figure: 'they wait: max ms' },
     ],
-    targets: [RECORDS],
     async measure(target) {
       const free = await loopDelays(target, window, 'at once');
       const lock = startChild('lock.ts', [target.database ?? '', String(HOLD_MS)], 'load');

@@ -1,6 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import { Session } from 'node:inspector/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { readCpuMicros } from '../proc.ts';
 import { answer, say } from '../processes.ts';
 
 /** Where a target is, and the key it wants, when it does not take any. */
@@ -24,15 +25,19 @@ export interface LoopDelay {
 
 const PROFILE_INTERVAL_MICROS = 200;
 
-/** Tells the bench where this target listens, and answers what it has used, for as long as the bench lives. */
-export function beMeasured(listening: Listening): void {
+/**
+ * Tells the bench where this target listens, and answers what it has used, for as long as the bench lives. With processes of
+ * its own, their CPU counts as well.
+ */
+export function beMeasured(listening: Listening, { hasProcesses = false } = {}): void {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const session = new Session();
   answer({
     usage(): Usage {
       const { user, system } = process.cpuUsage();
       const { rss, heapUsed, external } = process.memoryUsage();
-      return { cpuMicros: user + system, rssBytes: rss, heapBytes: heapUsed + external };
+      const cpuMicros = hasProcesses ? readCpuMicros(process.pid) : user + system;
+      return { cpuMicros, rssBytes: rss, heapBytes: heapUsed + external };
     },
     /** Only while it is asked for: this wakes the program each millisecond, which is much where little else happens. */
     watchLoop() {

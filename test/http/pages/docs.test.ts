@@ -64,6 +64,14 @@ describe('/docs', () => {
     });
   });
 
+  it('shows the pictures of a guide', async () => {
+    const page = await show('/docs/benchmarks');
+    const [, src = ''] = /<img src="([^"]+)" alt="[^"]+" \/>/.exec(page) ?? [];
+    const reply = await fetch(new URL(src, `${gateway.url}/docs/benchmarks`));
+    expect([reply.status, reply.headers.get('content-type')]).to.deep.equal([200, 'image/svg+xml; charset=utf-8']);
+    expect(await reply.text()).to.match(/^<svg /);
+  });
+
   it('says in the examples of a guide by which address it was asked for', async () => {
     const asked = get(`${gateway.url}/docs/readme`, { headers: { host: 'gateway.example' } });
     const [reply] = (await once(asked, 'response')) as [IncomingMessage];
@@ -71,7 +79,7 @@ describe('/docs', () => {
     expect(page).to.include('curl http://gateway.example/api/v1/responses').and.not.to.include('127.0.0.1:8080/api');
   });
 
-  for (const path of ['/docs', '/docs/settings', '/docs/api', '/docs/headings.json']) {
+  for (const path of ['/docs', '/docs/settings', '/docs/api', '/docs/headings.json', '/docs/benchmarks.svg']) {
     it(`is not sent again to a browser that has ${path}`, async () => {
       const { headers } = await fetch(gateway.url + path);
       const etag = headers.get('etag') ?? '';
