@@ -49,6 +49,26 @@ describe('the SSE reader', () => {
       expected: outcome([{ a: 1 }]),
     },
     { name: 'data over several lines', text: 'data: {"a":\ndata: 1}\n\n', expected: outcome([{ a: 1 }]) },
+    {
+      name: 'a lone CR between the lines of a later event',
+      text: 'data: {"a":1}\n\ndata: {"a":\rdata: 2}\n\n',
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    },
+    {
+      name: 'several lines of data in a later event',
+      text: 'data: {"a":1}\n\ndata: {"a":\ndata: 2}\n\n',
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    },
+    {
+      name: 'an id before the data of a later event',
+      text: 'data: {"a":1}\n\nid: 1\ndata: {"a":2}\n\n',
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    },
+    {
+      name: 'a byte order mark in the middle, which is a character',
+      text: 'data: {"a":1}\n\ndata: {"a":"\uFFFD\uFEFF日本"}\n\n',
+      expected: outcome([{ a: 1 }, { a: '\uFFFD\uFEFF日本' }]),
+    },
     { name: 'empty data', text: 'data:\n\ndata: \n\ndata: {"a":1}\n\n', expected: outcome([{ a: 1 }]) },
     { name: 'a byte order mark', text: '\uFEFFdata: {"a":1}\n\n', expected: outcome([{ a: 1 }]) },
     {

@@ -1,5 +1,6 @@
 import type { ContentPart, OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import { unreachable } from '../errors.ts';
+import { appendText } from './growing-text.ts';
 
 /**
  * Changes the snapshot in place, so that a delta costs no copy, and returns it. Throws a RangeError
@@ -28,10 +29,11 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
       return response;
     case 'response.output_text.delta': {
       const part = partAt(response, event, 'output_text');
-      part.text += event.delta;
+      const isAll = part.text === response.output_text;
+      part.text = appendText(part.text, event.delta);
+      response.output_text = isAll ? part.text : appendText(response.output_text, event.delta);
       // Not spread, because a call takes only so many arguments.
       for (const logprob of event.logprobs) part.logprobs.push(logprob);
-      response.output_text += event.delta;
       return response;
     }
     case 'response.output_text.annotation.added':
@@ -41,7 +43,7 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
       partAt(response, event, 'refusal').refusal += event.delta;
       return response;
     case 'response.reasoning_text.delta':
-      partAt(response, event, 'reasoning_text').text += event.delta;
+      addTo(partAt(response, event, 'reasoning_text'), event.delta);
       return response;
     case 'response.reasoning_summary_part.added':
       itemOf(response, event.output_index, 'reasoning').summary.push({ ...event.part });
@@ -49,12 +51,14 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.reasoning_summary_text.delta': {
       const part = itemOf(response, event.output_index, 'reasoning').summary[event.summary_index];
       if (part === undefined) throw new RangeError('there is no such summary part');
-      part.text += event.delta;
+      addTo(part, event.delta);
       return response;
     }
-    case 'response.function_call_arguments.delta':
-      itemOf(response, event.output_index, 'function_call').arguments += event.delta;
+    case 'response.function_call_arguments.delta': {
+      const call = itemOf(response, event.output_index, 'function_call');
+      call.arguments = appendText(call.arguments, event.delta);
       return response;
+    }
     case 'response.custom_tool_call_input.delta':
       itemOf(response, event.output_index, 'custom_tool_call').input += event.delta;
       return response;
@@ -72,6 +76,10 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     default:
       return unreachable(event);
   }
+}
+
+function addTo(part: { text: string }, delta: string): void {
+  part.text = appendText(part.text, delta);
 }
 
 /** A structured clone costs more than the rest of the fold, so frequent items are copied here. */

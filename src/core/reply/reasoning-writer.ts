@@ -1,5 +1,6 @@
 import type { OutputItem, ReasoningItem, ReasoningOutput } from '../../contract/types.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
+import { appendText } from './growing-text.ts';
 import { createPairReader } from '../well-formed.ts';
 
 export interface ReasoningWriter {
@@ -22,7 +23,7 @@ export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: Re
   form.begin();
 
   function write(delta: string): void {
-    whole += delta;
+    whole = appendText(whole, delta);
     if (delta !== '') form.write(delta);
   }
   return {

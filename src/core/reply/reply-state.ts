@@ -8,6 +8,7 @@ import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { callStateOf, hasState, messageStateOf, thoughtsFormOf, toJson } from './chunk.ts';
 import type { Dialect } from '../dialects.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
+import { appendText } from './growing-text.ts';
 import { isList, isObject, readJson } from '../json.ts';
 import type { ReasoningOptions } from './reasoning-writer.ts';
 
@@ -131,7 +132,7 @@ export function createStateCollector(
     addThoughts(text) {
       // `reasoning_details` go back unchanged and contain these thoughts.
       if (lastForm === 'reasoning_details') return;
-      thoughts += text;
+      thoughts = appendText(thoughts, text);
       thoughtsForm = lastForm ?? null;
     },
     seal,
