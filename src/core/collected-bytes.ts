@@ -1,7 +1,7 @@
 import { LARGE_BYTES } from './json-size.ts';
 
 export interface Collected {
-  readonly length: number;
+  length(): number;
   add(piece: Buffer): void;
   whole(): Buffer;
 }
@@ -33,9 +33,7 @@ export function collectBytes(expectedBytes = 0): Collected {
   }
 
   return {
-    get length() {
-      return length;
-    },
+    length: () => length,
     add,
     whole: () => whole ?? (pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
   };

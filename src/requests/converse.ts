@@ -90,7 +90,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
       reading.end();
     }
     await accepted.whenDecided();
-    if (reading.isForUsage) accepted.signal.throwIfAborted();
+    if (reading.isForUsage()) accepted.signal.throwIfAborted();
     if (!reader.ended) await pass(reader.end(false), reader);
 
     /** Nobody is left to be told, so what has come is kept out of the reply. */

@@ -8,7 +8,7 @@ export interface ReadingOn<Read> {
   /** Aborts with the request, or a second later while only usage is awaited. */
   readonly signal: StopSignal;
   /** Whether the request is over, and the backend is read for its usage alone. */
-  readonly isForUsage: boolean;
+  isForUsage(): boolean;
   take(read: Read): Promise<void> | undefined;
   /** Must be called when the backend is no longer read. */
   end(): void;
@@ -37,7 +37,7 @@ export function readOn<Read>(
 
   return {
     signal: controller.signal,
-    get isForUsage() {
+    isForUsage() {
       return timer !== undefined;
     },
     take(read) {

@@ -76,7 +76,7 @@ async function relay(
     };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await accepted.whenDecided();
-    if (reading.isForUsage) signal.throwIfAborted();
+    if (reading.isForUsage()) signal.throwIfAborted();
     if (refusal === undefined) meter.end(false);
     else meter.fail(refusal.error);
     const failure = await settle();
@@ -86,7 +86,7 @@ async function relay(
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
     // JSON that was cut has not been parsed, so that its bytes count as output.
-    if (reading.isForUsage) meter.addUnread(unreadBytes);
+    if (reading.isForUsage()) meter.addUnread(unreadBytes);
     meter.fail(error);
     const failure = (await accepted.settle(meter)) ?? error;
     if (reply === undefined) throw failure;

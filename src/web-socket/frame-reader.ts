@@ -106,7 +106,7 @@ export function openFrameReader({ maxBytes, hold, pass }: FrameReaderOptions): F
   }
 
   function begin({ first, payloadBytes }: Header, mask: Buffer): void {
-    if ((collected?.body.length ?? 0) + payloadBytes > maxBytes) {
+    if ((collected?.body.length() ?? 0) + payloadBytes > maxBytes) {
       pass(tooLong(first, maxBytes));
       stop();
       return;

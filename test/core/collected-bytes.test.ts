@@ -8,7 +8,7 @@ describe('the bytes of a body', () => {
     const sent = Buffer.from(Array.from({ length: total }, (_, index) => index % 251));
     const body = collectBytes(expectedBytes);
     for (let at = 0; at < total; at += pieceBytes) body.add(sent.subarray(at, at + pieceBytes));
-    expect(body.length).to.equal(total);
+    expect(body.length()).to.equal(total);
     expect(body.whole().equals(sent)).to.equal(true);
     return body.whole();
   }

@@ -1,17 +1,28 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { createJsonEnd } from '../../src/core/reply/json-end.ts';
-import { openMachine } from '../support/machine.ts';
 
-describe('what is made for each request', () => {
-  const makers: readonly { name: string; make: () => object }[] = [
-    { name: 'the translator', make: () => openMachine() },
-    { name: 'the end of the arguments of a call', make: createJsonEnd },
-  ];
-  for (const { name, make } of makers) {
-    it(`has no getter of its own, which would keep it in memory: ${name}`, () => {
-      const own = Object.values(Object.getOwnPropertyDescriptors(make()));
-      expect(own.filter((property) => property.get !== undefined)).to.deep.equal([]);
-      expect(own).to.not.deep.equal([]);
-    });
-  }
+const SOURCES = join(import.meta.dirname, '../../src');
+/** What they make lives as long as its process, its backend or its thread, and there are few. */
+const MADE_ONCE = [
+  'backend/backends.ts',
+  'backend/fair-queue.ts',
+  'backend/rest.ts',
+  'config/current-files.ts',
+  'gateway.ts',
+  'process/workers/primary.ts',
+  'process/workers/supervisor.ts',
+  'requests/running.ts',
+  'rpc/rpc.ts',
+  'store/postgres/owners.ts',
+  'store/shared/lookup-slots.ts',
+  'web-socket/sockets.ts',
+];
+
+describe('getters, each of which keeps what it refers to in memory', () => {
+  it('are in no file that makes something for each request', () => {
+    const files = globSync('**/*.ts', { cwd: SOURCES }).filter((file) => !file.startsWith('cli'));
+    const withGetters = files.filter((file) => /^ +get \w+\(\)/m.test(readFileSync(join(SOURCES, file), 'utf8')));
+    expect(withGetters.toSorted()).to.deep.equal(MADE_ONCE);
+  });
 });

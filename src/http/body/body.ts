@@ -182,7 +182,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
-      if (body.length > maxBytes) {
+      if (body.length() > maxBytes) {
         settle(() => reject(tooLarge(maxBytes)));
         return;
       }
@@ -192,7 +192,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
         settle(() => reject(toApiError(error)));
         return;
       }
-      if (body.length <= WHOLE_BYTES) return;
+      if (body.length() <= WHOLE_BYTES) return;
       req.pause();
       nextTurn = setImmediate(() => req.resume());
     };
