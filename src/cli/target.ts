@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
 import { readConfig } from '../config/config.ts';
+import { ENV_FILE } from '../config/env-file.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { CliError, type CliContext } from './context.ts';
@@ -8,6 +10,7 @@ import type { ExaminationOptions } from './doctor/examine.ts';
 import type { Examined } from './doctor/report.ts';
 import { parseDuration } from './options.ts';
 import { createProgress } from './progress.ts';
+import { toVisible } from './table.ts';
 
 export interface TargetOptions {
   readonly baseUrl?: string;
@@ -37,6 +40,8 @@ export function addTargetOptions(command: Command): Command {
 
 export interface Target extends Examined {
   readonly apiKey: string | undefined;
+  /** The setting that names the backend; undefined for an option, and for the demo backend. */
+  readonly namedBy: 'UPSTREAM_BASE_URL' | 'BACKENDS_FILE' | undefined;
   readonly timeoutMs: number;
   /** Whether an option or a setting names the dialect. */
   readonly namesDialect: boolean;
@@ -65,13 +70,17 @@ export async function withTarget<Result>(
   if (config.backends !== null && baseUrl === undefined) {
     const spec = config.backends.backends.find(({ name }) => backend === undefined || name === backend);
     if (spec === undefined) throw new CliError(`There is no backend ${backend} in BACKENDS_FILE.`);
-    return use({ ...toTargetOf(spec, target), apiKey: spec.apiKey ?? apiKey });
+    const apiKeyOfSpec = spec.apiKey ?? apiKey;
+    return use({ ...toTargetOf(spec, target), apiKey: apiKeyOfSpec, namedBy: 'BACKENDS_FILE' });
   }
   if (backend !== undefined) throw new CliError('Without BACKENDS_FILE, backends have no names.');
-  if (config.upstreamBaseUrl !== null) return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false });
+  if (config.upstreamBaseUrl !== null) {
+    const namedBy = baseUrl === undefined ? 'UPSTREAM_BASE_URL' : undefined;
+    return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false, namedBy });
+  }
   const demo = await startDemoBackend();
   try {
-    return await use({ ...target, baseUrl: demo.baseUrl, isDemo: true });
+    return await use({ ...target, baseUrl: demo.baseUrl, isDemo: true, namedBy: undefined });
   } finally {
     await demo.close();
   }
@@ -99,7 +108,7 @@ export async function withEachTarget(
 type TargetBasis = Pick<Target, 'config' | 'timeoutMs' | 'namesDialect'>;
 
 /** Its first model is asked where the default one is not its own. */
-function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit<Target, 'apiKey'> {
+function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit<Target, 'apiKey' | 'namedBy'> {
   const { name, baseUrl, dialect, upstreamDialect, modelAliases, models } = spec;
   const wanted = config.defaultModelId;
   const known = wanted === null ? undefined : (modelAliases.get(wanted) ?? wanted);
@@ -116,12 +125,14 @@ function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit
   };
 }
 
-/** Puts questions to a backend. Throws CliError when it is interrupted. */
+/** Puts questions to a backend. Throws CliError when it is interrupted, or when the key is not for this backend. */
 export async function askWithProgress<Answer>(
   context: CliContext,
-  { config, baseUrl, apiKey, timeoutMs }: Target,
+  target: Target,
   ask: (options: ExaminationOptions) => Promise<Answer>,
 ): Promise<Answer> {
+  await expectKeyIsFor(target, context);
+  const { config, baseUrl, apiKey, timeoutMs } = target;
   const progress = createProgress(context);
   const signal = context.interruption();
   const wanted = config.defaultModelId ?? undefined;
@@ -141,4 +152,29 @@ export async function askWithProgress<Answer>(
   } finally {
     progress.stop();
   }
+}
+
+/**
+ * Says which `.env` names the backend. A key that does not come from the same file goes there only if a person agrees,
+ * since the folder may be a stranger's. This machine may have it.
+ */
+async function expectKeyIsFor({ baseUrl, apiKey, namedBy }: Target, context: CliContext): Promise<void> {
+  const { env, fileNames, stderr, ask } = context;
+  if (namedBy === undefined || !fileNames.has(namedBy)) return;
+  const file = resolve(ENV_FILE);
+  if (stderr.isTTY === true) stderr.write(`${namedBy} comes from ${toVisible(file)}.\n`);
+  const isOfFile = [...fileNames].some((name) => env[name] === apiKey);
+  if (apiKey === undefined || isOfFile || isThisMachine(new URL(baseUrl).hostname)) return;
+  const answer = await ask?.(toVisible(`Send your key, which is not from this file, to ${baseUrl}? [y/N] `));
+  if (/^y(es)?$/i.test(answer?.trim() ?? '')) return;
+  throw new CliError(
+    toVisible(
+      `${file} names the backend ${baseUrl}, and the key is not from that file. Nothing was sent. ` +
+        'If the key is for this backend, name it with --base-url.',
+    ),
+  );
+}
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
