@@ -1,6 +1,6 @@
 # The gateway on its own Node, as a user without rights, with its records in /data.
 #
-#   docker build -t responses-gateway .
+#   docker build -t responses-gateway . && docker run --rm --network host -e HOST=127.0.0.1 responses-gateway demo
 #   docker run -p 8080:8080 -v gateway-data:/data -e UPSTREAM_BASE_URL=https://backend.example.com/v1 responses-gateway
 
 FROM node:24-slim AS build
@@ -18,9 +18,13 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:24-slim
+LABEL org.opencontainers.image.title="responses-gateway" \
+  org.opencontainers.image.description="The Responses API in front of any chat completions backend" \
+  org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
+RUN chmod +x dist/src/cli/main.js && ln -s /app/dist/src/cli/main.js /usr/local/bin/responses-gateway
 RUN mkdir --mode=700 /data && chown 1000:1000 /data
 # That of node, as a number: Kubernetes wants to see that it is not root.
 USER 1000:1000
@@ -29,5 +33,5 @@ VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/src/cli/main.js"]
+ENTRYPOINT ["responses-gateway"]
 CMD ["start"]

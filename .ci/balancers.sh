@@ -1,10 +1,11 @@
-# Sourced by run: installs the load balancers whose configurations the guide has. What cannot be installed is not tested,
+# Sourced by run: installs the load balancers whose configurations the guide has, and the programs that read the files of
+# src/deploy. What cannot be installed is not tested,
 # and the test says so.
 
 install_balancers() {
   local missing=() as_root=() program
   export PATH=$PATH:/usr/sbin
-  for program in nginx haproxy caddy; do
+  for program in nginx haproxy caddy prometheus docker-compose; do
     command -v "$program" >/dev/null || missing+=("$program")
   done
   if [ ${#missing[@]} -eq 0 ]; then return; fi

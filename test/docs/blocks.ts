@@ -57,7 +57,7 @@ const RULES: readonly Rule[] = [
   { language: 'promql', how: 'not run' },
 
   // A text is an output, but for these.
-  { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
+  { language: 'text', has: /^docker (?:build|run|exec|compose) /m, how: 'not run' },
   { language: 'text', has: /^pg_dump /m, how: 'postgres' },
   { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'postgres' },
   // test/clients/run.test.ts runs it.
