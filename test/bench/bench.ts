@@ -125,13 +125,13 @@ async function attempt(group: string, name: string, kind: TargetKind, step: () =
   }
 }
 
-/** Returns it as it runs and warm. */
+/** Returns it as it runs and warm. What warms up others warms up the backend. */
 async function findTarget(kind: TargetKind): Promise<Target> {
   const running = targets.get(kind.name);
   if (running !== undefined) return running;
   const target = await stage.start(kind.name);
   targets.set(kind.name, target);
-  await warmUp(target);
+  if (kind.name !== DIRECT) await warmUp(target);
   return target;
 }
 

@@ -32,6 +32,12 @@ describe('a picture of the bench', () => {
     expect(svg).not.to.match(/<style|<script|href/);
   });
 
+  it('gives what has one name one colour in all pictures', () => {
+    const other = { ...PICTURE, curves: [{ name: 'other', points: ENDS }, ...PICTURE.curves] };
+    const colours = [...draw([PICTURE, other]).matchAll(/stroke="(#\w+)" stroke-width/g)].map(([, colour]) => colour);
+    expect(colours[2]).to.equal(colours[0]).and.not.to.equal(colours[1]);
+  });
+
   it('has axes even where nothing was measured', () => {
     expect(draw([{ ...PICTURE, curves: [] }]))
       .to.include('<line')

@@ -29,20 +29,22 @@ const COLOURS = ['#999999', '#e69f00', '#56b4e9', '#009e73', '#d55e00', '#0072b2
 
 /** The pictures one below the other, with a name for each curve. */
 export function draw(pictures: readonly Picture[]): string {
+  // What has one name has one colour in all of them.
+  const names = [...new Set(pictures.flatMap(({ curves }) => curves.map(({ name }) => name)))];
   const height = HEIGHT * pictures.length;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13">`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     ...pictures.flatMap((picture, index) => [
       `<g transform="translate(0 ${index * HEIGHT})">`,
-      ...drawOne(picture),
+      ...drawOne(picture, names),
       '</g>',
     ]),
     '</svg>\n',
   ].join('\n');
 }
 
-function drawOne({ title, x, y, curves }: Picture): string[] {
+function drawOne({ title, x, y, curves }: Picture, names: readonly string[]): string[] {
   const points = curves.flatMap((curve) => curve.points);
   const across = toAxis(
     points.map(([value = 1]) => value),
@@ -67,7 +69,7 @@ function drawOne({ title, x, y, curves }: Picture): string[] {
     write(x, PLOT.right, PLOT.bottom + 36, 'end'),
     write(y, PLOT.left - 6, PLOT.top - 8, 'end'),
     ...curves.flatMap(({ name, points }, index) => {
-      const colour = COLOURS[index % COLOURS.length] ?? '';
+      const colour = COLOURS[names.indexOf(name) % COLOURS.length] ?? '';
       const places = points.map(([x = 1, y = 1]) => [across.place(x), up.place(y)]);
       const at = PLOT.top + 10 + index * LEGEND_LINE;
       return [

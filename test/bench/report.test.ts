@@ -28,7 +28,7 @@ describe('the report of the bench', () => {
     const text = describeRun({
       machine,
       rounds: 3,
-      loads: [load],
+      loads: [load, { ...load, name: 'a load that failed' }],
       results,
       targets: ['direct', 'http-proxy', 'gateway', 'other'],
     });

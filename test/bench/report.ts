@@ -31,6 +31,7 @@ function describeLoad(results: Results, { name, columns }: Load, targets: readon
   const measured = targets.filter((target) =>
     columns.some(({ figure }) => !Number.isNaN(results.median(name, target, figure))),
   );
+  if (measured.length === 0) return [];
   const header = [
     name,
     ...columns.flatMap(({ figure, beside }) => (beside === undefined ? [figure] : [figure, beside])),

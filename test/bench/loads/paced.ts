@@ -116,10 +116,12 @@ async function readStream(
 ): Promise<void> {
   const reader = createStreamReader(target.dialect);
   let askedAtMs: number | undefined = machineMs();
+  let refusal = '';
   const { status } = await connection.exchange(
     toRequest(target, { script: `paced-${everyMs}-${deltas}`, stream: true }),
-    (bytes) => {
+    (bytes, head) => {
       const nowMs = machineMs();
+      if (head.status !== 200) refusal += bytes.toString();
       const stamps = reader.read(bytes);
       if (stamps.length === 0) return;
       if (askedAtMs !== undefined && askedAtMs > counts.from) firstMs.push(nowMs - askedAtMs);
@@ -127,6 +129,6 @@ async function readStream(
       if (nowMs > counts.from && nowMs < counts.to) deltaMs.push(...stamps.map((stampMs) => nowMs - stampMs));
     },
   );
-  if (status !== 200) throw new Error(`a stream was answered with ${status}`);
+  if (status !== 200) throw new Error(`a stream was answered with ${status}: ${refusal}`);
   reader.expectWhole(deltas);
 }
