@@ -8,7 +8,8 @@ import type { OutputItem } from '../contract/types.ts';
  * of this process.
  */
 export interface ItemMemory {
-  remember(caller: Identity, items: readonly OutputItem[]): void;
+  /** Returns the number of bytes that are remembered. */
+  remember(caller: Identity, items: readonly OutputItem[]): number;
   /**
    * Replaces references in the body, and returns the number of bytes that this adds. Throws
    * ApiError for an item that is unknown or belongs to another caller.
@@ -49,11 +50,12 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   let bytes = 0;
 
   if (itemMemoryTtlS === 0) {
-    return { remember: () => undefined, resolve: () => 0, weigh: () => 0, recall: () => new Map() };
+    return { remember: () => 0, resolve: () => 0, weigh: () => 0, recall: () => new Map() };
   }
   return {
     remember(caller, output) {
       forgetExpired();
+      let added = 0;
       for (const item of output) {
         const json = JSON.stringify(item);
         const size = Buffer.byteLength(json);
@@ -62,11 +64,13 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
         forget(key);
         items.set(key, { json, bytes: size, expiresAtMs: nowMs() + itemMemoryTtlS * 1000 });
         bytes += size;
+        added += size;
       }
       for (const key of items.keys()) {
         if (items.size <= maxItems && bytes <= maxBytes) break;
         forget(key);
       }
+      return added;
     },
     resolve(caller, body) {
       forgetExpired();

@@ -2,6 +2,7 @@
 
 import type { RoutedChatBackend } from '../backend/backends.ts';
 import { readSummary } from '../core/compaction/summary.ts';
+import { LARGE_BYTES } from '../core/json-size.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
 import { createTranslator, type Translator } from '../core/reply/translator.ts';
@@ -18,6 +19,7 @@ import type { IncomingCreate, ReplyGate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameUnsealed } from './left-out.ts';
+import { nextTurn } from './next-turn.ts';
 import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './prepare.ts';
 import { refuseWhileDraining } from './running.ts';
@@ -55,7 +57,9 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const ending = endingOf(translator, compaction);
     const failure = await accepted.settle(ending);
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
-    remember(incoming, plan, translator, services);
+    const rememberedBytes = remember(incoming, plan, translator, services);
+    // To write a long answer for the memory has taken its time, and to write it for the client takes more.
+    if (rememberedBytes > LARGE_BYTES) await nextTurn();
     reply.end(end);
   } catch (thrown) {
     throw await accepted.settleThrown(thrown);
@@ -143,8 +147,9 @@ function remember(
   { request }: ResponsePlan,
   { failure, response }: Translator,
   { itemMemory }: RespondServices,
-): void {
-  if (failure === null && request.store !== false) itemMemory.remember(caller.identity, response.output);
+): number {
+  if (failure !== null || request.store === false) return 0;
+  return itemMemory.remember(caller.identity, response.output);
 }
 
 function endingOf(

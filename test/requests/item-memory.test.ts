@@ -45,7 +45,8 @@ describe('createItemMemory', () => {
 
   it('puts an item in the place of each reference, and leaves the rest', () => {
     const memory = open();
-    memory.remember(ME, [message('msg_1'), message('msg_2')]);
+    const remembered = memory.remember(ME, [message('msg_1'), message('msg_2')]);
+    expect(remembered).to.equal(JSON.stringify([message('msg_1'), message('msg_2')]).length - '[,]'.length);
     const user = { role: 'user', content: 'Hi' };
     expect(resolve(memory, [user, reference('msg_2'), { id: 'msg_1' }, user, reference('msg_2')])).to.deep.equal([
       user,
