@@ -51,7 +51,7 @@ export function fillIn(guide: string, summary: BenchSummary): string {
 function describeMachine({ date, commit, rounds, machine }: BenchSummary): string {
   const { node, cpu, cores, isPinned, fsyncP50Ms, fsyncP99Ms } = machine;
   return [
-    `The figures are medians of ${rounds} rounds on ${date}, at the commit ${commit}, with Node ${node.replace('v', '')} on ${cores} cores (${cpu}).`,
+    `The figures are medians of ${rounds} ${rounds === 1 ? 'round' : 'rounds'} on ${date}, at the commit ${commit}, with Node ${node.replace('v', '')} on ${cores} cores (${cpu}).`,
     isPinned
       ? 'Each target ran alone on one core, with the load and the backend on another, and with records on disk and synced.'
       : 'No target had a core of its own. Records were on disk and synced.',
