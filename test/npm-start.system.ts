@@ -1,9 +1,33 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 
 const ROOT = join(import.meta.dirname, '..');
+
+const run = promisify(execFile);
+
+describe('npm, before npm ci', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'clone-'));
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  for (const args of [['start'], ['run', '-s', 'cli', '--', 'keys', 'list']]) {
+    it(`says what to do first: npm ${args.join(' ')}`, async () => {
+      const failed = await run('npm', args, { cwd: folder }).catch((error: unknown) => error);
+      expect(failed).to.include({ code: 1 });
+      expect((failed as { stderr: string }).stderr).to.match(/^Nothing is installed yet: run npm ci first\.$/m);
+      expect((failed as { stderr: string }).stderr).not.to.include('    at ');
+    });
+  }
+});
 
 describe('npm start, under a supervisor', () => {
   it('ends the gateway with the signal that npm gets', async function () {

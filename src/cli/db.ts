@@ -10,6 +10,8 @@ import { addMigrate } from './db-migrate.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
+import { createProgress } from './progress.ts';
+import { toVisible } from './table.ts';
 
 /** Adds `db`, whose checks, upgrades and backups run while gateways do. */
 export function addDatabase(program: Command, context: CliContext): void {
@@ -28,7 +30,9 @@ function addCheck(db: Command, context: CliContext): void {
     .action(async (_options: unknown, command: Command) => {
       const database = await findOwnDatabase(readConfig(context.env));
       const file = nameDatabase(database);
-      const { problems, records, keys } = await checkDatabase(database);
+      const progress = createProgress(context);
+      progress.begin(`checking ${toVisible(file)}`);
+      const { problems, records, keys } = await checkDatabase(database).finally(() => progress.stop());
       const value = { object: 'database_check', file, ok: problems.length === 0, records, keys, problems };
       createPrinter(context, command).show(value, (paint) => [
         `${file}: ${formatNumberOf('record', records)}, ${formatNumberOf('key', keys)}`,

@@ -18,8 +18,8 @@ async function run(): Promise<number> {
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');
   const { loadEnvFile } = await import('../config/env-file.ts');
-  // A reader such as `head` may have closed the output.
-  process.stdout.on('error', () => process.exit(1));
+  // A reader such as `head` has what it wants when it closes the output.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   let fileNames: ReadonlySet<string>;
   try {
     fileNames = loadEnvFile(process.env);

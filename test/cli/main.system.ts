@@ -112,6 +112,13 @@ describe('responses-gateway, as a process', () => {
     await backend.close();
   });
 
+  it('ends with 0, and says nothing, when its reader closes the pipe', async () => {
+    const child = start(['config', 'print']);
+    child.stdout.destroy();
+    const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect({ said, status }).to.deep.equal({ said: '', status: 0 });
+  });
+
   it('ends a watch with 0 at Ctrl-C', async () => {
     const store = await connectStore({ databaseUrl: `file:${folder}/data/gateway.db` });
     const { requestId } = newDraft();

@@ -83,34 +83,12 @@ export async function openBalancers(gatewayPorts: readonly number[]): Promise<re
 }
 
 async function openBalancer(kind: Kind, program: string, gatewayPorts: readonly number[]): Promise<Balancer> {
-  const folder = mkdtempSync(join(tmpdir(), 'balancer-'));
-  const file = join(folder, 'config');
-  const port = await findFreePort();
   const { code } = blocksRunAs('balancer').find(({ language }) => language === kind.language) ?? { code: '' };
-  const configuration = gatewayPorts.reduce(
+  const block = gatewayPorts.reduce(
     (text, gatewayPort, place) => text.replaceAll(GUIDE_ADDRESSES[place] ?? '', `127.0.0.1:${gatewayPort}`),
-    kind.configure(code, { port, folder }),
+    code,
   );
-  writeFileSync(file, configuration);
-  const env = { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-  const child = spawn(program, kind.args(file), { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let stderr = '';
-  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
-  const url = `http://127.0.0.1:${port}`;
-  const isServing = (): Promise<boolean> =>
-    fetch(`${url}/healthz`)
-      .then(({ ok }) => ok)
-      .catch(() => false);
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${kind.name} ended: ${stderr}`);
-    return isServing();
-  });
-
-  function reload(text: string): void {
-    writeFileSync(file, text);
-    child.kill('SIGHUP');
-  }
-
+  const { url, configuration, reload, close } = await start(kind, { program, block, isUp: ({ ok }) => ok });
   return {
     name: kind.name,
     url,
@@ -122,7 +100,59 @@ async function openBalancer(kind: Kind, program: string, gatewayPorts: readonly 
       if (!kind.asksForHealth) reload(configuration);
     },
     keepsClients: kind.asksForHealth,
-    async close() {
+    close,
+  };
+}
+
+export interface Proxy {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy with this block of configuration; undefined if it is not installed. */
+export async function openProxy(name: Kind['name'], block: string): Promise<Proxy | undefined> {
+  const kind = KINDS.find((one) => one.name === name);
+  const program = kind && findProgram(kind.program);
+  if (kind !== undefined && program !== undefined) return start(kind, { program, block, isUp: () => true });
+  console.log(`\n  not run, since ${name} is not installed`);
+  return undefined;
+}
+
+interface Start {
+  readonly program: string;
+  readonly block: string;
+  /** Whether this reply to `/healthz` says that it serves. */
+  readonly isUp: (reply: Response) => boolean;
+}
+
+async function start(kind: Kind, { program, block, isUp }: Start) {
+  const folder = mkdtempSync(join(tmpdir(), 'balancer-'));
+  const file = join(folder, 'config');
+  const port = await findFreePort();
+  const configuration = kind.configure(block, { port, folder });
+  writeFileSync(file, configuration);
+  const env = { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const child = spawn(program, kind.args(file), { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
+  const url = `http://127.0.0.1:${port}`;
+  const isServing = (): Promise<boolean> =>
+    fetch(`${url}/healthz`)
+      .then(isUp)
+      .catch(() => false);
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${kind.name} ended: ${stderr}`);
+    return isServing();
+  });
+
+  return {
+    url,
+    configuration,
+    reload: (text: string): void => {
+      writeFileSync(file, text);
+      child.kill('SIGHUP');
+    },
+    close: async (): Promise<void> => {
       await end(child);
       rmSync(folder, { recursive: true, force: true });
     },

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { isPostgresInstalled, startPostgresServer } from '../support/postgres-server.ts';
+import { publishFigures } from '../support/generate-figures.ts';
 import { createRandom } from './chaos/random.ts';
 import { describeChaos } from './chaos/report.ts';
 import { runChaos } from './chaos/run.ts';
@@ -27,8 +28,14 @@ try {
   const report = await runChaos({ server, random: createRandom(seed), minutes, onProgress });
   console.log(`\n${await describeChaos(report)}\n`);
   for (const promise of report.verdict.broken) console.log(`BROKEN: ${promise}`);
-  if (report.verdict.broken.length === 0) console.log('all promises were kept');
-  else process.exitCode = 1;
+  if (report.verdict.broken.length === 0) {
+    console.log('all promises were kept');
+    const faults = [...report.faults.counts].map(([name, times]) => `${times} × ${name}`);
+    publishFigures(
+      'test:cluster',
+      `${report.diary.attempts.length} requests to three gateways on one PostgreSQL during ${faults.join(', ')}`,
+    );
+  } else process.exitCode = 1;
 } finally {
   await server.close();
 }

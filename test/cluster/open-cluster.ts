@@ -5,6 +5,7 @@
  *     const key = await cluster.issueKey('1.00');
  *     const reply = await cluster.at(0, key.secret).create({ model: 'm', input: 'Hello' });
  */
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,7 +138,7 @@ export function clusterSettings({
 
 /** Makes a key at the gateway that listens here, with so many credits. */
 export async function issueKey(url: string, credits: string): Promise<Key> {
-  const reply = await administrate(`${url}/admin/v1/keys`, { name: 'the customer', credits });
+  const reply = await administrate(`${url}/admin/v1/keys`, { name: `customer ${randomUUID()}`, credits });
   expect(reply.status).to.equal(201);
   const { id, secret } = (await reply.json()) as IssuedKey;
   const keyId = parseKeyId(id);

@@ -27,6 +27,8 @@ export type How =
   | 'traces'
   /** By a load balancer in front of two gateways: `test/cluster/balancers.system.ts`. */
   | 'balancer'
+  /** By a proxy through which a stream must arrive live: `test/cluster/live-streams.system.ts`. */
+  | 'proxy'
   /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'
   /** For another program, or for a machine that no test has. */
@@ -52,6 +54,8 @@ const RULES: readonly Rule[] = [
   { language: 'json', how: 'parsed' },
   { language: 'yaml', how: 'yaml' },
   { language: 'ini', how: 'unit' },
+  { language: 'nginx', has: /proxy_pass http:\/\/10\.0\.0\.21:8000;/, how: 'proxy' },
+  { language: 'caddyfile', has: /^encode /m, how: 'proxy' },
   ...['nginx', 'haproxy', 'caddyfile'].map((language) => ({ language, how: 'balancer' }) as const),
   // names.test.ts looks at the metrics in queries, and at the settings in every configuration.
   { language: 'promql', how: 'not run' },

@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { SEED } from '../support/property.ts';
+import { publishFigures } from '../support/generate-figures.ts';
 import { simulate } from './check.ts';
 
 const { values } = parseArgs({
@@ -19,6 +20,7 @@ const { user, system } = process.cpuUsage(begun);
 console.log(`${tried} histories with --seed ${seed}, in ${((user + system) / 1e6).toFixed(1)} s of processor time`);
 if (text === undefined) {
   console.log('all promises were kept');
+  publishFigures('test:simulate', `${tried} histories of requests to two gateways, in any order of events`);
 } else {
   console.log(`${text}\n\nTo see it again: npm run test:simulate -- --seed ${seed} --path ${path}`);
   process.exitCode = 1;

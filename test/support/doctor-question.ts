@@ -3,8 +3,38 @@
 import type { Abilities } from '../../src/cli/doctor/dialect-choice.ts';
 import { createInquirer } from '../../src/cli/doctor/inquiry.ts';
 import type { Question } from '../../src/cli/doctor/question.ts';
+import { startScriptedBackend, type ScriptedBackend } from './backend.ts';
 
-export function openQuestion(baseUrl: string): Question & { readonly close: () => Promise<void> } {
+export interface Asking {
+  readonly backend: ScriptedBackend;
+  readonly question: Question;
+}
+
+/** For a `describe`: each of its tests gets a scripted backend, and a question to it. */
+export function useQuestion(): Asking {
+  let backend: ScriptedBackend;
+  let question: ReturnType<typeof openQuestion>;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    question = openQuestion(backend.baseUrl);
+  });
+  afterEach(async () => {
+    await question.close();
+    await backend.close();
+  });
+
+  return {
+    get backend() {
+      return backend;
+    },
+    get question() {
+      return question;
+    },
+  };
+}
+
+function openQuestion(baseUrl: string): Question & { readonly close: () => Promise<void> } {
   const address = { baseUrl, apiKey: undefined, timeoutMs: 60_000 };
   const inquirer = createInquirer({ ...address, connectTimeoutMs: 60_000 });
   return {

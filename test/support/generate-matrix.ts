@@ -73,7 +73,8 @@ function showScenarios({ scenarios, clients, backends }: Matrix): string {
   return toTable(head, rows);
 }
 
-function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Returns a table of Markdown. */
+export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 

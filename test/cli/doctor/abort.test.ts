@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { abortJson } from '../../../src/cli/doctor/abort.ts';
-import { startScriptedBackend, type ScriptedBackend, type Stage } from '../../support/backend.ts';
-import { openQuestion } from '../../support/doctor-question.ts';
+import type { Stage } from '../../support/backend.ts';
+import { useQuestion } from '../../support/doctor-question.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
@@ -11,17 +11,7 @@ describe('abortJson', () => {
   useRealSockets();
   const passTime = useHeldTime();
 
-  let backend: ScriptedBackend;
-  let question: ReturnType<typeof openQuestion>;
-
-  beforeEach(async () => {
-    backend = await startScriptedBackend();
-    question = openQuestion(backend.baseUrl);
-  });
-  afterEach(async () => {
-    await question.close();
-    await backend.close();
-  });
+  const asking = useQuestion();
 
   const answer = ({ start, end }: Stage): void => {
     start(200, { 'content-type': 'application/json' });
@@ -30,48 +20,48 @@ describe('abortJson', () => {
   const hang = ({ hang: wait }: Stage): Promise<void> => wait();
 
   it('says yes where the next request is answered as soon as the long one is given up', async () => {
-    backend.reply(hang, async (stage) => {
+    asking.backend.reply(hang, async (stage) => {
       await (
-        await backend.request(1)
+        await asking.backend.request(1)
       ).closed;
       answer(stage);
     });
-    const finish = abortJson(question, 1);
-    await backend.request(1);
+    const finish = abortJson(asking.question, 1);
+    await asking.backend.request(1);
     await passTime(300);
-    await backend.request(2);
+    await asking.backend.request(2);
     await passTime(1500);
     expect(await finish).to.deep.equal({ result: 'yes', reason: 'the next request was answered at once' });
-    expect(await (await backend.request(1)).closed).to.include({ aborted: true });
+    expect(await (await asking.backend.request(1)).closed).to.include({ aborted: true });
   });
 
   it('says no where the next request goes on waiting, and leaves nothing behind', async () => {
-    backend.reply(hang, hang);
-    const finish = abortJson(question, 1000);
-    await backend.request(1);
+    asking.backend.reply(hang, hang);
+    const finish = abortJson(asking.question, 1000);
+    await asking.backend.request(1);
     await passTime(300);
-    await backend.request(2);
+    await asking.backend.request(2);
     await passTime(3000);
     await passTime(3000);
     expect(await finish).to.deep.equal({ result: 'no', reason: 'the next request still waited 3 s later' });
-    expect(await (await backend.request(2)).closed).to.include({ aborted: true });
+    expect(await (await asking.backend.request(2)).closed).to.include({ aborted: true });
   });
 
   it('cannot tell where other requests are answered beside it', async () => {
-    backend.reply(hang, answer);
-    const finish = abortJson(question, 1);
-    await backend.request(1);
+    asking.backend.reply(hang, answer);
+    const finish = abortJson(asking.question, 1);
+    await asking.backend.request(1);
     await passTime(300);
     expect(await finish).to.include({ result: 'unclear' });
-    expect(await (await backend.request(1)).closed).to.include({ aborted: true });
+    expect(await (await asking.backend.request(1)).closed).to.include({ aborted: true });
   });
 
   it('cannot tell where the answer comes at once', async () => {
-    backend.reply(answer);
-    expect(await abortJson(question, 1)).to.deep.equal({
+    asking.backend.reply(answer);
+    expect(await abortJson(asking.question, 1)).to.deep.equal({
       result: 'unclear',
       reason: 'the answer came too soon to abort it',
     });
-    expect(backend.requests).to.have.length(1);
+    expect(asking.backend.requests).to.have.length(1);
   });
 });

@@ -1,27 +1,16 @@
 import { expect } from 'chai';
 import { askForOptionalFields } from '../../../src/cli/doctor/optional-fields.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { play } from '../../support/dialect-backends.ts';
-import { openQuestion } from '../../support/doctor-question.ts';
+import { useQuestion } from '../../support/doctor-question.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
 describe('askForOptionalFields', () => {
   useRealSockets();
 
-  let backend: ScriptedBackend;
-  let question: ReturnType<typeof openQuestion>;
-
-  beforeEach(async () => {
-    backend = await startScriptedBackend();
-    question = openQuestion(backend.baseUrl);
-  });
-  afterEach(async () => {
-    await question.close();
-    await backend.close();
-  });
+  const asking = useQuestion();
 
   function ask(refused: readonly string[], words: (field: string) => string, status = 400) {
-    backend.always(
+    asking.backend.always(
       play({
         refuse: (chat) => {
           const field = refused.find((name) => chat[name] !== undefined);
@@ -29,12 +18,12 @@ describe('askForOptionalFields', () => {
         },
       }),
     );
-    return askForOptionalFields(question);
+    return askForOptionalFields(asking.question);
   }
 
   it('is content where all are taken, after one request', async () => {
     expect(await ask([], String)).to.deep.equal({ result: 'yes', reason: 'all that were tried are taken' });
-    expect(backend.requests).to.have.length(1);
+    expect(asking.backend.requests).to.have.length(1);
   });
 
   it('names those that are refused one after the other', async () => {

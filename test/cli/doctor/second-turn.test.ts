@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { askSecondTurn } from '../../../src/cli/doctor/second-turn.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { openQuestion } from '../../support/doctor-question.ts';
+import { useQuestion } from '../../support/doctor-question.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -17,20 +16,10 @@ const wants =
 describe('askSecondTurn', () => {
   useRealSockets();
 
-  let backend: ScriptedBackend;
-  let question: ReturnType<typeof openQuestion>;
-
-  beforeEach(async () => {
-    backend = await startScriptedBackend();
-    question = openQuestion(backend.baseUrl);
-  });
-  afterEach(async () => {
-    await question.close();
-    await backend.close();
-  });
+  const asking = useQuestion();
 
   function play(message: Json, whyNot: (returned: Json) => string | undefined = () => undefined, status = 400): void {
-    backend.always(({ request, start, end }) => {
+    asking.backend.always(({ request, start, end }) => {
       const { messages } = request.body as { messages: readonly Json[] };
       const returned = messages.find(({ role }) => role === 'assistant');
       const problem = returned && whyNot(returned);
@@ -108,14 +97,14 @@ describe('askSecondTurn', () => {
   for (const { name, message, whyNot, status, expected } of cases) {
     it(`judges ${name}`, async () => {
       play(message, whyNot, status);
-      expect(await askSecondTurn(question)).to.deep.equal(expected);
+      expect(await askSecondTurn(asking.question)).to.deep.equal(expected);
     });
   }
 
   it('gives back each part in its place', async () => {
     play({ content: 'One moment.', reasoning: 'Hm', tool_calls: [SIGNED, { ...CALL, id: 'call_2' }] });
-    await askSecondTurn(question);
-    const turns = backend.requests.map(({ body }) => (body as { messages: readonly Json[] }).messages.slice(1));
+    await askSecondTurn(asking.question);
+    const turns = asking.backend.requests.map(({ body }) => (body as { messages: readonly Json[] }).messages.slice(1));
     const outputs = ['call_1', 'call_2'].map((id) => ({ role: 'tool', tool_call_id: id, content: '18 degrees' }));
     const spoken = { role: 'assistant', content: 'One moment.' };
     expect(turns[1]).to.deep.equal([
