@@ -43,11 +43,9 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   /** Home-made servers end a broken answer with an error of their own form, and then `[DONE]`. */
   let perhapsError: ChatChunk | undefined;
 
-  function onEvent({ data, event }: EventSourceMessage): void {
-    if (!isOver()) readData(data.trim(), event);
-  }
-
-  function readData(data: string, event?: string): void {
+  function onEvent(event: EventSourceMessage): void {
+    if (isOver()) return;
+    const data = event.data.trim();
     if (data.length > LARGE_BYTES && excessOf(Buffer.from(data)) !== undefined) {
       failure = invalid('The backend sent an event that is too large.');
       return;
@@ -55,7 +53,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     if (data === '[DONE]') {
       failure = failureAtEnd();
       done = failure === undefined;
-    } else if (event === 'error') {
+    } else if (event.event === 'error') {
       // The data is the error itself, with or without `error` around it, and need not be JSON.
       const answer = readJson(data);
       failure = toFailure((isObject(answer) ? errorIn(answer) : undefined) ?? answer ?? data);
@@ -97,10 +95,9 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     if (isOver()) return { chunks: [], done: false };
     chunks = [];
     for (let at = 0; at < text.length && !isOver();) {
-      const { chunk, data, end } = repeated.next(text, at);
-      if (chunk !== undefined) noteRepeated(chunk);
-      else if (data !== undefined) readData(data.trim());
-      else parser.feed(text.slice(at, end));
+      const { chunk, end } = repeated.next(text, at);
+      if (chunk === undefined) parser.feed(text.slice(at, end));
+      else noteRepeated(chunk);
       at = end;
     }
     return failure === undefined ? { chunks, done } : { chunks, done, failure };
