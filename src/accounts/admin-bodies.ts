@@ -5,7 +5,7 @@ import { ApiError } from '../core/errors.ts';
 import { lazily } from '../core/lazily.ts';
 import { openAjv } from '../contract/ajv.ts';
 import { toShapeError } from '../contract/shape-error.ts';
-import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../contract/types.ts';
+import type { CreateGroup, CreateKey, CreditKey, RotateKey, UpdateGroup, UpdateKey } from '../contract/types.ts';
 
 /** Compiled at the first use, since most gateways manage no keys. */
 const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, adminSchema] }));
@@ -13,6 +13,8 @@ const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema,
 /** Each returns its body. The ApiError names the wrong field and never quotes its value. */
 export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
 export const checkUpdateKey = toCheck(() => ajv().compile<UpdateKey>({ $ref: 'admin.json#/$defs/UpdateKey' }));
+export const checkCreateGroup = toCheck(() => ajv().compile<CreateGroup>({ $ref: 'admin.json#/$defs/CreateGroup' }));
+export const checkUpdateGroup = toCheck(() => ajv().compile<UpdateGroup>({ $ref: 'admin.json#/$defs/UpdateGroup' }));
 export const checkRotateKey = toCheck(() => ajv().compile<RotateKey>({ $ref: 'admin.json#/$defs/RotateKey' }));
 export const checkCreditKey = toCheck(() => ajv().compile<CreditKey>({ $ref: 'admin.json#/$defs/CreditKey' }));
 

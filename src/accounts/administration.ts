@@ -1,25 +1,55 @@
 import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
-import type { KeyId } from '../contract/ids.ts';
-import type { AccountStore, KeyLimits, LedgerEntry, LedgerQuery, StoredKey } from '../store/keys.ts';
+import type { GroupId, KeyId } from '../contract/ids.ts';
+import { parseGroupId, parseKeyId } from '../core/ids.ts';
+import type {
+  AccountStore,
+  CreditEntry,
+  GroupChange,
+  GroupQuery,
+  KeyLimits,
+  KeyQuery,
+  LedgerEntry,
+  LedgerPage,
+  LedgerQuery,
+  StoredAccount,
+  StoredGroup,
+  StoredKey,
+} from '../store/keys.ts';
 import type { Identity } from '../identity/identities.ts';
 import type {
+  AdminGroup,
   AdminKey,
+  GroupDeleted,
+  GroupList,
   IssuedKey,
   KeyDeleted,
   KeyLimitsChange,
   KeyList,
   Ledger,
   LedgerItem,
+  UpdateGroup,
 } from '../contract/types.ts';
-import { checkCreateKey, checkCreditKey, checkRotateKey, checkUpdateKey } from './admin-bodies.ts';
+import {
+  checkCreateGroup,
+  checkCreateKey,
+  checkCreditKey,
+  checkRotateKey,
+  checkUpdateGroup,
+  checkUpdateKey,
+} from './admin-bodies.ts';
 import { issueSecret } from './keys.ts';
 
-/** Throws ApiError that names the field of a wrong body, and `not_found` without such a key. */
+/** Throws ApiError that names the field of a wrong body, and `not_found` without such a key or group. */
 export interface Administration {
   createKey(body: unknown): Promise<IssuedKey>;
+  /**
+   * Returns the key with this id, name or prefix. Throws ApiError, which does not repeat the text: it
+   * may be a secret.
+   */
+  findKeyId(text: string): Promise<KeyId>;
   /** Returns the keys after the key `after`, newest first. */
-  listKeys(query: { readonly limit: number; readonly after?: KeyId }): Promise<KeyList>;
+  listKeys(query: KeyQuery): Promise<KeyList>;
   showKey(keyId: KeyId): Promise<AdminKey>;
   updateKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
   /** The former secret stays valid for the grace period of the body. */
@@ -28,26 +58,84 @@ export interface Administration {
   /** Throws ApiError `duplicate_request` when the reference is taken. */
   creditKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
   showLedger(keyId: KeyId, query: LedgerQuery): Promise<Ledger>;
+  createGroup(body: unknown): Promise<AdminGroup>;
+  /** Returns the group with this id or name. */
+  findGroupId(text: string): Promise<GroupId>;
+  /** Returns the groups after the group `after`, newest first. */
+  listGroups(query: GroupQuery): Promise<GroupList>;
+  showGroup(groupId: GroupId): Promise<AdminGroup>;
+  updateGroup(groupId: GroupId, body: unknown): Promise<AdminGroup>;
+  /** Throws ApiError `invalid_request` for a group that has keys. */
+  deleteGroup(groupId: GroupId): Promise<GroupDeleted>;
+  /** As `creditKey`. */
+  creditGroup(groupId: GroupId, body: unknown): Promise<AdminGroup>;
+  showGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<Ledger>;
 }
 
 export interface AdministrationOptions {
   readonly accounts: AccountStore;
   readonly toHash: (secret: string) => Identity;
   readonly newKeyId: () => KeyId;
+  readonly newGroupId: () => GroupId;
+  /** The name of the group of new keys. */
+  readonly defaultGroup: string | null;
   readonly nowMs: () => number;
 }
 
-/** Returns the functions that manage keys in this store. */
-export function createAdministration({ accounts, toHash, newKeyId, nowMs }: AdministrationOptions): Administration {
+/** Returns the functions that manage keys and groups in this store. */
+export function createAdministration(options: AdministrationOptions): Administration {
+  const { accounts, toHash, newKeyId, newGroupId, defaultGroup, nowMs } = options;
   const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
+  const showGroup = (group: StoredGroup): AdminGroup => toAdminGroup(group, nowMs());
+
+  async function findGroupId(text: string): Promise<GroupId> {
+    const groupId = parseGroupId(text);
+    if (groupId !== undefined) return groupId;
+    const page = await accounts.listGroups({ limit: 1, name: text });
+    return foundGroup(page?.groups[0]).groupId;
+  }
+
+  async function findGroupOf(name: string | null): Promise<GroupId | null> {
+    if (name === null) return null;
+    try {
+      return await findGroupId(name);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+      throw new ApiError('not_found', { param: 'group', message: `There is no group ${JSON.stringify(name)}.` });
+    }
+  }
+
+  async function findKeyId(text: string): Promise<KeyId> {
+    const keyId = parseKeyId(text);
+    if (keyId !== undefined) return keyId;
+    const [named, similar] = await Promise.all([
+      accounts.listKeys({ limit: 2, name: text }),
+      accounts.listKeys({ limit: 100, search: text }),
+    ]);
+    const prefixed = (similar?.keys ?? []).filter(({ prefix }) => prefix === text);
+    const keyIds = new Set([...(named?.keys ?? []), ...prefixed].map(({ keyId }) => keyId));
+    const [only, ...others] = keyIds;
+    if (only === undefined)
+      throw new ApiError('not_found', { message: 'There is no key with this id, prefix or name.' });
+    if (others.length === 0) return only;
+    throw new ApiError('invalid_request', { message: `There are ${keyIds.size} such keys; name one by its id.` });
+  }
 
   return {
     async createKey(body) {
-      const { name, expires_at, models = null, limits = {}, credits = null } = checkCreateKey(body);
+      const {
+        name,
+        group = defaultGroup,
+        expires_at,
+        models = null,
+        limits = {},
+        credits = null,
+      } = checkCreateKey(body);
+      const groupId = await findGroupOf(group);
       const { text, kept } = issueSecret(toHash);
       const key = await accounts.createKey({
         keyId: newKeyId(),
-        groupId: null,
+        groupId,
         secret: kept,
         name,
         createdAtMs: nowMs(),
@@ -58,6 +146,7 @@ export function createAdministration({ accounts, toHash, newKeyId, nowMs }: Admi
       });
       return { ...show(key), secret: text };
     },
+    findKeyId,
     async listKeys(query) {
       const page = await accounts.listKeys(query);
       if (page === undefined) throw new ApiError('not_found', { param: 'after', message: 'There is no key "after".' });
@@ -67,14 +156,9 @@ export function createAdministration({ accounts, toHash, newKeyId, nowMs }: Admi
       return show(found(await accounts.findKey(keyId)));
     },
     async updateKey(keyId, body) {
-      const { name, disabled, expires_at, models, limits } = checkUpdateKey(body);
-      const key = await accounts.updateKey(keyId, {
-        ...(name !== undefined && { name }),
-        ...(disabled !== undefined && { isDisabled: disabled }),
-        ...(expires_at !== undefined && { expiresAtMs: toMs(expires_at) }),
-        ...(models !== undefined && { models }),
-        ...(limits !== undefined && { limits: toLimits(limits) }),
-      });
+      const { group, ...change } = checkUpdateKey(body);
+      const groupId = group === undefined ? undefined : await findGroupOf(group);
+      const key = await accounts.updateKey(keyId, { ...toChange(change), ...(groupId !== undefined && { groupId }) });
       return show(found(key));
     },
     async rotateKey(keyId, body) {
@@ -88,19 +172,74 @@ export function createAdministration({ accounts, toHash, newKeyId, nowMs }: Admi
       return { object: 'key', id: keyId, deleted: true };
     },
     async creditKey(keyId, body) {
-      const { kind = 'grant', amount, note = '', reference } = checkCreditKey(body);
-      const amountMicro = parseSignedAmount(amount) ?? 0;
-      if (kind === 'grant' && amountMicro < 0) {
-        throw wrongAmount('amount must be positive in a grant; use an adjustment to take credits away.');
-      }
-      const entry = { kind, amountMicro, note, createdAtMs: nowMs(), ...(reference !== undefined && { reference }) };
-      return show(found(await accounts.credit(keyId, entry).catch(explainRange)));
+      return show(found(await accounts.credit(keyId, toEntry(body, nowMs())).catch(explainRange)));
     },
     async showLedger(keyId, query) {
-      const page = found(await accounts.listLedger(keyId, query));
-      return { object: 'list', data: page.entries.map(toLedgerItem), has_more: page.hasMore };
+      return toLedger(found(await accounts.listLedger(keyId, query)));
+    },
+    async createGroup(body) {
+      const { name, expires_at, models = null, limits = {}, credits = null } = checkCreateGroup(body);
+      const group = await accounts.createGroup({
+        groupId: newGroupId(),
+        name,
+        createdAtMs: nowMs(),
+        expiresAtMs: toMs(expires_at ?? null),
+        models,
+        limits: { ...NO_LIMITS, ...toLimits(limits) },
+        creditsMicro: toMicro(credits),
+      });
+      return showGroup(group);
+    },
+    findGroupId,
+    async listGroups(query) {
+      const page = await accounts.listGroups(query);
+      if (page === undefined)
+        throw new ApiError('not_found', { param: 'after', message: 'There is no group "after".' });
+      return { object: 'list', data: page.groups.map(showGroup), has_more: page.hasMore };
+    },
+    async showGroup(groupId) {
+      return showGroup(foundGroup(await accounts.findGroup(groupId)));
+    },
+    async updateGroup(groupId, body) {
+      return showGroup(foundGroup(await accounts.updateGroup(groupId, toChange(checkUpdateGroup(body)))));
+    },
+    async deleteGroup(groupId) {
+      if (foundGroup(await accounts.deleteGroup(groupId)) === 'deleted') {
+        return { object: 'group', id: groupId, deleted: true };
+      }
+      throw new ApiError('invalid_request', { message: 'The group has keys; move them or delete them first.' });
+    },
+    async creditGroup(groupId, body) {
+      const group = await accounts.creditGroup(groupId, toEntry(body, nowMs())).catch(explainRange);
+      return showGroup(foundGroup(group));
+    },
+    async showGroupLedger(groupId, query) {
+      return toLedger(foundGroup(await accounts.listGroupLedger(groupId, query)));
     },
   };
+}
+
+function toEntry(body: unknown, createdAtMs: number): CreditEntry {
+  const { kind = 'grant', amount, note = '', reference } = checkCreditKey(body);
+  const amountMicro = parseSignedAmount(amount) ?? 0;
+  if (kind === 'grant' && amountMicro < 0) {
+    throw wrongAmount('amount must be positive in a grant; use an adjustment to take credits away.');
+  }
+  return { kind, amountMicro, note, createdAtMs, ...(reference !== undefined && { reference }) };
+}
+
+function toChange({ name, disabled, expires_at, models, limits }: UpdateGroup): GroupChange {
+  return {
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { isDisabled: disabled }),
+    ...(expires_at !== undefined && { expiresAtMs: toMs(expires_at) }),
+    ...(models !== undefined && { models }),
+    ...(limits !== undefined && { limits: toLimits(limits) }),
+  };
+}
+
+function toLedger({ entries, hasMore }: LedgerPage): Ledger {
+  return { object: 'list', data: entries.map(toLedgerItem), has_more: hasMore };
 }
 
 const NO_LIMITS: KeyLimits = {
@@ -134,6 +273,11 @@ function found<Value>(value: Value | undefined): Value {
   return value;
 }
 
+function foundGroup<Value>(value: Value | undefined): Value {
+  if (value !== undefined) return value;
+  throw new ApiError('not_found', { message: 'There is no group with this id or name.' });
+}
+
 function unknownKey(): ApiError {
   return new ApiError('not_found', { message: 'There is no key with this id.' });
 }
@@ -147,31 +291,43 @@ function explainRange(error: unknown): never {
 }
 
 function toAdminKey(key: StoredKey, nowMs: number): AdminKey {
-  const { limits, balanceMicro, formerUntilMs } = key;
+  const { keyId, prefix, formerUntilMs, group } = key;
   return {
     object: 'key',
-    id: key.keyId,
-    name: key.name,
-    prefix: key.prefix,
-    status: statusOf(key, nowMs),
-    created_at: toSeconds(key.createdAtMs),
-    expires_at: key.expiresAtMs === null ? null : toSeconds(key.expiresAtMs),
+    id: keyId,
+    prefix,
+    group: group === null ? null : { id: group.groupId, name: group.name },
     former_secret_until: formerUntilMs === null || formerUntilMs <= nowMs ? null : toSeconds(formerUntilMs),
-    models: key.models === null ? null : [...key.models],
+    ...describeAccount(key, nowMs),
+  };
+}
+
+function toAdminGroup(group: StoredGroup, nowMs: number): AdminGroup {
+  return { object: 'group', id: group.groupId, keys: group.keys, ...describeAccount(group, nowMs) };
+}
+
+function describeAccount(account: StoredAccount, nowMs: number) {
+  const { limits } = account;
+  return {
+    name: account.name,
+    status: statusOf(account, nowMs),
+    created_at: toSeconds(account.createdAtMs),
+    expires_at: account.expiresAtMs === null ? null : toSeconds(account.expiresAtMs),
+    models: account.models === null ? null : [...account.models],
     limits: {
       requests_per_minute: limits.requestsPerMinute,
       tokens_per_minute: limits.tokensPerMinute,
       spend_per_day: toAmount(limits.spendPerDayMicro),
       spend_per_month: toAmount(limits.spendPerMonthMicro),
     },
-    balance: toAmount(balanceMicro),
-    held: formatAmount(key.heldMicro),
-    spent_today: formatAmount(key.spentTodayMicro),
-    spent_this_month: formatAmount(key.spentThisMonthMicro),
+    balance: toAmount(account.balanceMicro),
+    held: formatAmount(account.heldMicro),
+    spent_today: formatAmount(account.spentTodayMicro),
+    spent_this_month: formatAmount(account.spentThisMonthMicro),
   };
 }
 
-function statusOf({ isDisabled, expiresAtMs }: StoredKey, nowMs: number): AdminKey['status'] {
+function statusOf({ isDisabled, expiresAtMs }: StoredAccount, nowMs: number): AdminKey['status'] {
   if (isDisabled) return 'disabled';
   return expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : 'active';
 }

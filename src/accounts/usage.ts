@@ -28,7 +28,8 @@ export function toUsageOfModel(row: UsageRow): UsageOfModel {
 
 /** Returns a row of usage for the operator, who sees all callers. */
 export function toUsageOfKey(row: UsageRow): UsageOfKey {
-  return { key: labelCaller(row.caller), ...toUsageOfModel(row) };
+  const { groupId } = row;
+  return { key: labelCaller(row.caller), ...(groupId !== undefined && { group: groupId }), ...toUsageOfModel(row) };
 }
 
 /** Tells callers apart, and is too short to be the HMAC of a key. */

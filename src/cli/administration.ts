@@ -1,6 +1,6 @@
 import { createAdministration, type Administration } from '../accounts/administration.ts';
 import type { KeyId } from '../contract/ids.ts';
-import { parseKeyId, toKeyId } from '../core/ids.ts';
+import { parseKeyId, toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities, type Identities } from '../identity/identities.ts';
 import type { AdminKey } from '../contract/types.ts';
@@ -26,6 +26,8 @@ export function withAdministration<Result>(
         accounts: opened.store,
         toHash: toHash(opened),
         newKeyId: () => toKeyId(newUniquePartAt(nowMs())),
+        newGroupId: () => toGroupId(newUniquePartAt(nowMs())),
+        defaultGroup: opened.config.defaultGroup,
         nowMs,
       });
       return use({ ...opened, administration });

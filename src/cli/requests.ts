@@ -7,8 +7,13 @@ import { ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { parseRequestId } from '../core/ids.ts';
 import { toRecord } from '../requests/show-record.ts';
-import { MOST_CALLERS, type OperatorPage, type OperatorQuery, type OwnedRecord } from '../store/operator.ts';
-import type { RecordStatus } from '../store/store.ts';
+import {
+  MOST_CALLERS,
+  type OperatorPage,
+  type OperatorQuery,
+  type OwnedRecord,
+  type RecordStatus,
+} from '../store/store.ts';
 import { CliError, type CliContext } from './context.ts';
 import { withStore, type OpenStore } from './database.ts';
 import { formatCount, formatMoment, formatMomentOr, formatSpan } from './format.ts';

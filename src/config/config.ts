@@ -50,6 +50,7 @@ export interface Config {
   readonly apiKeys: readonly string[];
   /** Null turns the admin API off. */
   readonly adminToken: string | null;
+  readonly defaultGroup: string | null;
   readonly corsOrigins: readonly string[];
   /** It may hold a password, so it must not be shown. */
   readonly databaseUrl: string;
@@ -316,6 +317,7 @@ function toConfig(
     authMode: settings.AUTH_MODE,
     apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
     adminToken: settings.ADMIN_TOKEN ?? null,
+    defaultGroup: settings.DEFAULT_GROUP ?? null,
     corsOrigins: Object.freeze(settings.CORS_ORIGINS),
     databaseUrl: settings.DATABASE_URL,
     databasePoolSize: settings.DATABASE_POOL_SIZE,

@@ -2,7 +2,7 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isSettings = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"BACKENDS_FILE":{"description":"A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./backends.json"]},"FAILOVER":{"title":"FailoverPolicy","description":"When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.","enum":["safe","any"],"default":"safe"},"QUEUE_TIMEOUT_MS":{"description":"How long a request waits for a backend of BACKENDS_FILE when all that have its model are at their max_concurrent. Callers take turns.","type":"integer","minimum":1,"maximum":600000,"default":2000},"EXPOSE_UPSTREAM":{"description":"Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header and in their records.","enum":["false","true"],"default":"false"},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"MODELS_FILE":{"description":"A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./models.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"HISTORY":{"title":"HistoryPolicy","description":"What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.","enum":["keep","reject"],"default":"keep"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production only the command demo starts the demo backend.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","FAILOVER","QUEUE_TIMEOUT_MS","EXPOSE_UPSTREAM","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","HISTORY","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"BACKENDS_FILE":{"description":"A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./backends.json"]},"FAILOVER":{"title":"FailoverPolicy","description":"When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.","enum":["safe","any"],"default":"safe"},"QUEUE_TIMEOUT_MS":{"description":"How long a request waits for a backend of BACKENDS_FILE when all that have its model are at their max_concurrent. Callers take turns.","type":"integer","minimum":1,"maximum":600000,"default":2000},"EXPOSE_UPSTREAM":{"description":"Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header and in their records.","enum":["false","true"],"default":"false"},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"DEFAULT_GROUP":{"description":"The name of the group of new keys that name no other, with AUTH_MODE=managed.","type":"string","minLength":1,"maxLength":100,"pattern":"^\\P{Cc}+$","examples":["default"]},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"MODELS_FILE":{"description":"A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./models.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"HISTORY":{"title":"HistoryPolicy","description":"What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.","enum":["keep","reject"],"default":"keep"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production only the command demo starts the demo backend.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","FAILOVER","QUEUE_TIMEOUT_MS","EXPOSE_UPSTREAM","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","HISTORY","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
 const pattern0 = new RegExp("^[^\\s/]{1,255}$", "u");
 const pattern1 = new RegExp("^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$", "u");
 const pattern2 = new RegExp("^[\\x21-\\x7e]{1,4096}$", "u");
@@ -1562,11 +1562,11 @@ vErrors.push(err127);
 errors++;
 }
 }
-if(data.PRICES_FILE !== undefined){
-let data32 = data.PRICES_FILE;
+if(data.DEFAULT_GROUP !== undefined){
+let data32 = data.DEFAULT_GROUP;
 if(typeof data32 === "string"){
-if(func2(data32) > 4096){
-const err128 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(func2(data32) > 100){
+const err128 = {instancePath:instancePath+"/DEFAULT_GROUP",schemaPath:"#/properties/DEFAULT_GROUP/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -1576,7 +1576,7 @@ vErrors.push(err128);
 errors++;
 }
 if(func2(data32) < 1){
-const err129 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err129 = {instancePath:instancePath+"/DEFAULT_GROUP",schemaPath:"#/properties/DEFAULT_GROUP/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -1585,9 +1585,8 @@ vErrors.push(err129);
 }
 errors++;
 }
-}
-else {
-const err130 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern4.test(data32)){
+const err130 = {instancePath:instancePath+"/DEFAULT_GROUP",schemaPath:"#/properties/DEFAULT_GROUP/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -1597,11 +1596,8 @@ vErrors.push(err130);
 errors++;
 }
 }
-if(data.MODELS_FILE !== undefined){
-let data33 = data.MODELS_FILE;
-if(typeof data33 === "string"){
-if(func2(data33) > 4096){
-const err131 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+else {
+const err131 = {instancePath:instancePath+"/DEFAULT_GROUP",schemaPath:"#/properties/DEFAULT_GROUP/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -1610,8 +1606,12 @@ vErrors.push(err131);
 }
 errors++;
 }
-if(func2(data33) < 1){
-const err132 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(data.PRICES_FILE !== undefined){
+let data33 = data.PRICES_FILE;
+if(typeof data33 === "string"){
+if(func2(data33) > 4096){
+const err132 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -1620,9 +1620,8 @@ vErrors.push(err132);
 }
 errors++;
 }
-}
-else {
-const err133 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data33) < 1){
+const err133 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -1632,9 +1631,8 @@ vErrors.push(err133);
 errors++;
 }
 }
-let data34 = data.DEFAULT_MAX_OUTPUT_TOKENS;
-if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
-const err134 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err134 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -1643,9 +1641,12 @@ vErrors.push(err134);
 }
 errors++;
 }
-if((typeof data34 == "number") && (isFinite(data34))){
-if(data34 > 1000000000 || isNaN(data34)){
-const err135 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+if(data.MODELS_FILE !== undefined){
+let data34 = data.MODELS_FILE;
+if(typeof data34 === "string"){
+if(func2(data34) > 4096){
+const err135 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -1654,8 +1655,8 @@ vErrors.push(err135);
 }
 errors++;
 }
-if(data34 < 1 || isNaN(data34)){
-const err136 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(func2(data34) < 1){
+const err136 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -1665,11 +1666,8 @@ vErrors.push(err136);
 errors++;
 }
 }
-if(data.COMPACTION_MODEL !== undefined){
-let data35 = data.COMPACTION_MODEL;
-if(typeof data35 === "string"){
-if(func2(data35) > 256){
-const err137 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+else {
+const err137 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1678,8 +1676,10 @@ vErrors.push(err137);
 }
 errors++;
 }
-if(func2(data35) < 1){
-const err138 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data35 = data.DEFAULT_MAX_OUTPUT_TOKENS;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+const err138 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1688,8 +1688,9 @@ vErrors.push(err138);
 }
 errors++;
 }
-if(!pattern4.test(data35)){
-const err139 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 > 1000000000 || isNaN(data35)){
+const err139 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1698,9 +1699,8 @@ vErrors.push(err139);
 }
 errors++;
 }
-}
-else {
-const err140 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data35 < 1 || isNaN(data35)){
+const err140 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1710,9 +1710,11 @@ vErrors.push(err140);
 errors++;
 }
 }
-let data36 = data.COMPACTION_MAX_OUTPUT_TOKENS;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err141 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.COMPACTION_MODEL !== undefined){
+let data36 = data.COMPACTION_MODEL;
+if(typeof data36 === "string"){
+if(func2(data36) > 256){
+const err141 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1721,9 +1723,8 @@ vErrors.push(err141);
 }
 errors++;
 }
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 > 131072 || isNaN(data36)){
-const err142 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
+if(func2(data36) < 1){
+const err142 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1732,8 +1733,8 @@ vErrors.push(err142);
 }
 errors++;
 }
-if(data36 < 16 || isNaN(data36)){
-const err143 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
+if(!pattern4.test(data36)){
+const err143 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1743,9 +1744,8 @@ vErrors.push(err143);
 errors++;
 }
 }
-let data37 = data.HOSTED_TOOLS;
-if(!((data37 === "drop") || (data37 === "reject"))){
-const err144 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
+else {
+const err144 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1754,9 +1754,10 @@ vErrors.push(err144);
 }
 errors++;
 }
-let data38 = data.HISTORY;
-if(!((data38 === "keep") || (data38 === "reject"))){
-const err145 = {instancePath:instancePath+"/HISTORY",schemaPath:"#/properties/HISTORY/enum",keyword:"enum",params:{allowedValues: schema11.properties.HISTORY.enum},message:"must be equal to one of the allowed values"};
+}
+let data37 = data.COMPACTION_MAX_OUTPUT_TOKENS;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+const err145 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -1765,9 +1766,9 @@ vErrors.push(err145);
 }
 errors++;
 }
-let data39 = data.IMAGE_URLS;
-if(!(((data39 === "any") || (data39 === "https-public")) || (data39 === "data"))){
-const err146 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 131072 || isNaN(data37)){
+const err146 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -1776,9 +1777,8 @@ vErrors.push(err146);
 }
 errors++;
 }
-let data40 = data.REASONING_OUTPUT;
-if(!(((data40 === "summary") || (data40 === "content")) || (data40 === "hidden"))){
-const err147 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
+if(data37 < 16 || isNaN(data37)){
+const err147 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -1787,9 +1787,10 @@ vErrors.push(err147);
 }
 errors++;
 }
-let data41 = data.ITEM_MEMORY_TTL_S;
-if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
-const err148 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+let data38 = data.HOSTED_TOOLS;
+if(!((data38 === "drop") || (data38 === "reject"))){
+const err148 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -1798,9 +1799,9 @@ vErrors.push(err148);
 }
 errors++;
 }
-if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 604800 || isNaN(data41)){
-const err149 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+let data39 = data.HISTORY;
+if(!((data39 === "keep") || (data39 === "reject"))){
+const err149 = {instancePath:instancePath+"/HISTORY",schemaPath:"#/properties/HISTORY/enum",keyword:"enum",params:{allowedValues: schema11.properties.HISTORY.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -1809,8 +1810,9 @@ vErrors.push(err149);
 }
 errors++;
 }
-if(data41 < 0 || isNaN(data41)){
-const err150 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+let data40 = data.IMAGE_URLS;
+if(!(((data40 === "any") || (data40 === "https-public")) || (data40 === "data"))){
+const err150 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -1819,10 +1821,9 @@ vErrors.push(err150);
 }
 errors++;
 }
-}
-let data42 = data.MAX_BODY_BYTES;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-const err151 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data41 = data.REASONING_OUTPUT;
+if(!(((data41 === "summary") || (data41 === "content")) || (data41 === "hidden"))){
+const err151 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -1831,9 +1832,9 @@ vErrors.push(err151);
 }
 errors++;
 }
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 268435456 || isNaN(data42)){
-const err152 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
+let data42 = data.ITEM_MEMORY_TTL_S;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+const err152 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -1842,8 +1843,9 @@ vErrors.push(err152);
 }
 errors++;
 }
-if(data42 < 1 || isNaN(data42)){
-const err153 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 604800 || isNaN(data42)){
+const err153 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -1852,10 +1854,8 @@ vErrors.push(err153);
 }
 errors++;
 }
-}
-let data43 = data.MAX_BODY_BYTES_IN_FLIGHT;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-const err154 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data42 < 0 || isNaN(data42)){
+const err154 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -1864,9 +1864,10 @@ vErrors.push(err154);
 }
 errors++;
 }
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 > 1099511627776 || isNaN(data43)){
-const err155 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
+}
+let data43 = data.MAX_BODY_BYTES;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+const err155 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -1875,8 +1876,9 @@ vErrors.push(err155);
 }
 errors++;
 }
-if(data43 < 1 || isNaN(data43)){
-const err156 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 268435456 || isNaN(data43)){
+const err156 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -1885,10 +1887,8 @@ vErrors.push(err156);
 }
 errors++;
 }
-}
-let data44 = data.MAX_CONCURRENT_REQUESTS;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err157 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data43 < 1 || isNaN(data43)){
+const err157 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -1897,9 +1897,10 @@ vErrors.push(err157);
 }
 errors++;
 }
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 > 1000000 || isNaN(data44)){
-const err158 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+}
+let data44 = data.MAX_BODY_BYTES_IN_FLIGHT;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err158 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -1908,8 +1909,9 @@ vErrors.push(err158);
 }
 errors++;
 }
-if(data44 < 1 || isNaN(data44)){
-const err159 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 > 1099511627776 || isNaN(data44)){
+const err159 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -1918,10 +1920,8 @@ vErrors.push(err159);
 }
 errors++;
 }
-}
-let data45 = data.CALLER_SHARE;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err160 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data44 < 1 || isNaN(data44)){
+const err160 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -1930,9 +1930,10 @@ vErrors.push(err160);
 }
 errors++;
 }
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 100 || isNaN(data45)){
-const err161 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+}
+let data45 = data.MAX_CONCURRENT_REQUESTS;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err161 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -1941,8 +1942,9 @@ vErrors.push(err161);
 }
 errors++;
 }
-if(data45 < 1 || isNaN(data45)){
-const err162 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 > 1000000 || isNaN(data45)){
+const err162 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -1951,10 +1953,8 @@ vErrors.push(err162);
 }
 errors++;
 }
-}
-let data46 = data.MAX_REQUESTS_PER_SOCKET;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
-const err163 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data45 < 1 || isNaN(data45)){
+const err163 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -1963,9 +1963,10 @@ vErrors.push(err163);
 }
 errors++;
 }
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 1000000000 || isNaN(data46)){
-const err164 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+let data46 = data.CALLER_SHARE;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const err164 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -1974,8 +1975,9 @@ vErrors.push(err164);
 }
 errors++;
 }
-if(data46 < 0 || isNaN(data46)){
-const err165 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 100 || isNaN(data46)){
+const err165 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -1984,10 +1986,8 @@ vErrors.push(err165);
 }
 errors++;
 }
-}
-let data47 = data.MAX_WEBSOCKETS;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
-const err166 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data46 < 1 || isNaN(data46)){
+const err166 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -1996,9 +1996,10 @@ vErrors.push(err166);
 }
 errors++;
 }
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 1000000 || isNaN(data47)){
-const err167 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+}
+let data47 = data.MAX_REQUESTS_PER_SOCKET;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+const err167 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -2007,8 +2008,9 @@ vErrors.push(err167);
 }
 errors++;
 }
-if(data47 < 0 || isNaN(data47)){
-const err168 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 1000000000 || isNaN(data47)){
+const err168 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -2017,10 +2019,8 @@ vErrors.push(err168);
 }
 errors++;
 }
-}
-let data48 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-const err169 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data47 < 0 || isNaN(data47)){
+const err169 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2029,9 +2029,10 @@ vErrors.push(err169);
 }
 errors++;
 }
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 > 86400000 || isNaN(data48)){
-const err170 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data48 = data.MAX_WEBSOCKETS;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err170 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2040,8 +2041,9 @@ vErrors.push(err170);
 }
 errors++;
 }
-if(data48 < 1 || isNaN(data48)){
-const err171 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 1000000 || isNaN(data48)){
+const err171 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2050,10 +2052,8 @@ vErrors.push(err171);
 }
 errors++;
 }
-}
-let data49 = data.WEBSOCKET_MAX_AGE_MS;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-const err172 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data48 < 0 || isNaN(data48)){
+const err172 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2062,9 +2062,10 @@ vErrors.push(err172);
 }
 errors++;
 }
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 86400000 || isNaN(data49)){
-const err173 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data49 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+const err173 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2073,8 +2074,9 @@ vErrors.push(err173);
 }
 errors++;
 }
-if(data49 < 1 || isNaN(data49)){
-const err174 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 > 86400000 || isNaN(data49)){
+const err174 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2083,10 +2085,8 @@ vErrors.push(err174);
 }
 errors++;
 }
-}
-let data50 = data.CONNECT_TIMEOUT_MS;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-const err175 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data49 < 1 || isNaN(data49)){
+const err175 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2095,9 +2095,10 @@ vErrors.push(err175);
 }
 errors++;
 }
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 86400000 || isNaN(data50)){
-const err176 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data50 = data.WEBSOCKET_MAX_AGE_MS;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
+const err176 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2106,8 +2107,9 @@ vErrors.push(err176);
 }
 errors++;
 }
-if(data50 < 1 || isNaN(data50)){
-const err177 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 > 86400000 || isNaN(data50)){
+const err177 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2116,10 +2118,8 @@ vErrors.push(err177);
 }
 errors++;
 }
-}
-let data51 = data.FIRST_BYTE_TIMEOUT_MS;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-const err178 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data50 < 1 || isNaN(data50)){
+const err178 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2128,9 +2128,10 @@ vErrors.push(err178);
 }
 errors++;
 }
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 86400000 || isNaN(data51)){
-const err179 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data51 = data.CONNECT_TIMEOUT_MS;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+const err179 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2139,8 +2140,9 @@ vErrors.push(err179);
 }
 errors++;
 }
-if(data51 < 1 || isNaN(data51)){
-const err180 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 > 86400000 || isNaN(data51)){
+const err180 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2149,10 +2151,8 @@ vErrors.push(err180);
 }
 errors++;
 }
-}
-let data52 = data.IDLE_TIMEOUT_MS;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-const err181 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data51 < 1 || isNaN(data51)){
+const err181 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2161,9 +2161,10 @@ vErrors.push(err181);
 }
 errors++;
 }
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 86400000 || isNaN(data52)){
-const err182 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data52 = data.FIRST_BYTE_TIMEOUT_MS;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
+const err182 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -2172,8 +2173,9 @@ vErrors.push(err182);
 }
 errors++;
 }
-if(data52 < 1 || isNaN(data52)){
-const err183 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 > 86400000 || isNaN(data52)){
+const err183 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -2182,10 +2184,8 @@ vErrors.push(err183);
 }
 errors++;
 }
-}
-let data53 = data.HEADER_HOLD_MS;
-if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-const err184 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data52 < 1 || isNaN(data52)){
+const err184 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -2194,9 +2194,10 @@ vErrors.push(err184);
 }
 errors++;
 }
-if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 > 86400000 || isNaN(data53)){
-const err185 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data53 = data.IDLE_TIMEOUT_MS;
+if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
+const err185 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -2205,8 +2206,9 @@ vErrors.push(err185);
 }
 errors++;
 }
-if(data53 < 0 || isNaN(data53)){
-const err186 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data53 == "number") && (isFinite(data53))){
+if(data53 > 86400000 || isNaN(data53)){
+const err186 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -2215,10 +2217,8 @@ vErrors.push(err186);
 }
 errors++;
 }
-}
-let data54 = data.KEEPALIVE_COMMENT_MS;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err187 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data53 < 1 || isNaN(data53)){
+const err187 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -2227,9 +2227,10 @@ vErrors.push(err187);
 }
 errors++;
 }
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 > 86400000 || isNaN(data54)){
-const err188 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data54 = data.HEADER_HOLD_MS;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const err188 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -2238,8 +2239,9 @@ vErrors.push(err188);
 }
 errors++;
 }
-if(data54 < 1 || isNaN(data54)){
-const err189 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 > 86400000 || isNaN(data54)){
+const err189 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -2248,10 +2250,8 @@ vErrors.push(err189);
 }
 errors++;
 }
-}
-let data55 = data.KEEPALIVE_EVENT_MS;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
-const err190 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data54 < 0 || isNaN(data54)){
+const err190 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -2260,9 +2260,10 @@ vErrors.push(err190);
 }
 errors++;
 }
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 86400000 || isNaN(data55)){
-const err191 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data55 = data.KEEPALIVE_COMMENT_MS;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+const err191 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -2271,8 +2272,9 @@ vErrors.push(err191);
 }
 errors++;
 }
-if(data55 < 1 || isNaN(data55)){
-const err192 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 > 86400000 || isNaN(data55)){
+const err192 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -2281,10 +2283,8 @@ vErrors.push(err192);
 }
 errors++;
 }
-}
-let data56 = data.DRAIN_DELAY_MS;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-const err193 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data55 < 1 || isNaN(data55)){
+const err193 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -2293,9 +2293,10 @@ vErrors.push(err193);
 }
 errors++;
 }
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 > 86400000 || isNaN(data56)){
-const err194 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data56 = data.KEEPALIVE_EVENT_MS;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+const err194 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -2304,8 +2305,9 @@ vErrors.push(err194);
 }
 errors++;
 }
-if(data56 < 0 || isNaN(data56)){
-const err195 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 > 86400000 || isNaN(data56)){
+const err195 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -2314,10 +2316,8 @@ vErrors.push(err195);
 }
 errors++;
 }
-}
-let data57 = data.SETTLE_TIMEOUT_MS;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
-const err196 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data56 < 1 || isNaN(data56)){
+const err196 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -2326,9 +2326,10 @@ vErrors.push(err196);
 }
 errors++;
 }
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 > 600000 || isNaN(data57)){
-const err197 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
+}
+let data57 = data.DRAIN_DELAY_MS;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+const err197 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -2337,8 +2338,9 @@ vErrors.push(err197);
 }
 errors++;
 }
-if(data57 < 100 || isNaN(data57)){
-const err198 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 86400000 || isNaN(data57)){
+const err198 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -2347,10 +2349,8 @@ vErrors.push(err198);
 }
 errors++;
 }
-}
-let data58 = data.DUPLICATE_STATUS;
-if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
-const err199 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data57 < 0 || isNaN(data57)){
+const err199 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -2359,8 +2359,10 @@ vErrors.push(err199);
 }
 errors++;
 }
-if(!(((data58 === 409) || (data58 === 200)) || (data58 === 202))){
-const err200 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
+}
+let data58 = data.SETTLE_TIMEOUT_MS;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+const err200 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -2369,9 +2371,9 @@ vErrors.push(err200);
 }
 errors++;
 }
-let data59 = data.DRAIN_TIMEOUT_MS;
-if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
-const err201 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 > 600000 || isNaN(data58)){
+const err201 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -2380,9 +2382,8 @@ vErrors.push(err201);
 }
 errors++;
 }
-if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 > 86400000 || isNaN(data59)){
-const err202 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data58 < 100 || isNaN(data58)){
+const err202 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -2391,8 +2392,10 @@ vErrors.push(err202);
 }
 errors++;
 }
-if(data59 < 0 || isNaN(data59)){
-const err203 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data59 = data.DUPLICATE_STATUS;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+const err203 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -2401,10 +2404,8 @@ vErrors.push(err203);
 }
 errors++;
 }
-}
-let data60 = data.TOKEN_COUNT_TIMEOUT_MS;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
-const err204 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!(((data59 === 409) || (data59 === 200)) || (data59 === 202))){
+const err204 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -2413,9 +2414,9 @@ vErrors.push(err204);
 }
 errors++;
 }
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 > 60000 || isNaN(data60)){
-const err205 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
+let data60 = data.DRAIN_TIMEOUT_MS;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+const err205 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -2424,8 +2425,9 @@ vErrors.push(err205);
 }
 errors++;
 }
-if(data60 < 0 || isNaN(data60)){
-const err206 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 > 86400000 || isNaN(data60)){
+const err206 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -2434,10 +2436,8 @@ vErrors.push(err206);
 }
 errors++;
 }
-}
-let data61 = data.LOG_LEVEL;
-if(!(((((((data61 === "fatal") || (data61 === "error")) || (data61 === "warn")) || (data61 === "info")) || (data61 === "debug")) || (data61 === "trace")) || (data61 === "silent"))){
-const err207 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
+if(data60 < 0 || isNaN(data60)){
+const err207 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -2446,9 +2446,10 @@ vErrors.push(err207);
 }
 errors++;
 }
-let data62 = data.LOG_FORMAT;
-if(!(((data62 === "auto") || (data62 === "json")) || (data62 === "pretty"))){
-const err208 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
+}
+let data61 = data.TOKEN_COUNT_TIMEOUT_MS;
+if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
+const err208 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -2457,11 +2458,9 @@ vErrors.push(err208);
 }
 errors++;
 }
-if(data.METRICS_TOKEN !== undefined){
-let data63 = data.METRICS_TOKEN;
-if(typeof data63 === "string"){
-if(func2(data63) < 16){
-const err209 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 > 60000 || isNaN(data61)){
+const err209 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -2470,8 +2469,8 @@ vErrors.push(err209);
 }
 errors++;
 }
-if(!pattern9.test(data63)){
-const err210 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+if(data61 < 0 || isNaN(data61)){
+const err210 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -2481,8 +2480,9 @@ vErrors.push(err210);
 errors++;
 }
 }
-else {
-const err211 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data62 = data.LOG_LEVEL;
+if(!(((((((data62 === "fatal") || (data62 === "error")) || (data62 === "warn")) || (data62 === "info")) || (data62 === "debug")) || (data62 === "trace")) || (data62 === "silent"))){
+const err211 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -2491,11 +2491,9 @@ vErrors.push(err211);
 }
 errors++;
 }
-}
-if(data.METRICS_PORT !== undefined){
-let data64 = data.METRICS_PORT;
-if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
-const err212 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data63 = data.LOG_FORMAT;
+if(!(((data63 === "auto") || (data63 === "json")) || (data63 === "pretty"))){
+const err212 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -2504,9 +2502,11 @@ vErrors.push(err212);
 }
 errors++;
 }
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 > 65535 || isNaN(data64)){
-const err213 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+if(data.METRICS_TOKEN !== undefined){
+let data64 = data.METRICS_TOKEN;
+if(typeof data64 === "string"){
+if(func2(data64) < 16){
+const err213 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -2515,8 +2515,8 @@ vErrors.push(err213);
 }
 errors++;
 }
-if(data64 < 0 || isNaN(data64)){
-const err214 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(!pattern9.test(data64)){
+const err214 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -2526,11 +2526,8 @@ vErrors.push(err214);
 errors++;
 }
 }
-}
-let data65 = data.METRICS_HOST;
-if(typeof data65 === "string"){
-if(!pattern0.test(data65)){
-const err215 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+else {
+const err215 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -2540,8 +2537,10 @@ vErrors.push(err215);
 errors++;
 }
 }
-else {
-const err216 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.METRICS_PORT !== undefined){
+let data65 = data.METRICS_PORT;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+const err216 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -2550,11 +2549,9 @@ vErrors.push(err216);
 }
 errors++;
 }
-if(data.NODE_ENV !== undefined){
-let data66 = data.NODE_ENV;
-if(typeof data66 === "string"){
-if(func2(data66) > 64){
-const err217 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 > 65535 || isNaN(data65)){
+const err217 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -2563,9 +2560,8 @@ vErrors.push(err217);
 }
 errors++;
 }
-}
-else {
-const err218 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data65 < 0 || isNaN(data65)){
+const err218 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -2576,13 +2572,62 @@ errors++;
 }
 }
 }
-else {
-const err219 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data66 = data.METRICS_HOST;
+if(typeof data66 === "string"){
+if(!pattern0.test(data66)){
+const err219 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err219];
 }
 else {
 vErrors.push(err219);
+}
+errors++;
+}
+}
+else {
+const err220 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err220];
+}
+else {
+vErrors.push(err220);
+}
+errors++;
+}
+if(data.NODE_ENV !== undefined){
+let data67 = data.NODE_ENV;
+if(typeof data67 === "string"){
+if(func2(data67) > 64){
+const err221 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err221];
+}
+else {
+vErrors.push(err221);
+}
+errors++;
+}
+}
+else {
+const err222 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err222];
+}
+else {
+vErrors.push(err222);
+}
+errors++;
+}
+}
+}
+else {
+const err223 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err223];
+}
+else {
+vErrors.push(err223);
 }
 errors++;
 }

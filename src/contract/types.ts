@@ -1,6 +1,6 @@
 // Made from schemas/*.json by `npm run types`. Not to be edited.
 
-import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from './ids.ts';
+import type {CallId, GroupId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from './ids.ts';
 
 /**
  * All that the schemas define.
@@ -53,10 +53,14 @@ export type Admin =
   | KeyDeleted
   | Ledger
   | KeyUsageList
+  | CreateGroup
+  | UpdateGroup
+  | GroupList
+  | GroupDeleted
   | AdminBackendList
   | AdminModelList;
 /**
- * The models that the key may use, by name or by a pattern with *; null allows all.
+ * The models that the key, or the keys of the group, may use, by name or by a pattern with *; null allows all.
  *
  * @minItems 1
  * @maxItems 100
@@ -76,6 +80,10 @@ export type UsageOfKey = UsageOfModel & {
    * The id of the key. For keys that the gateway did not issue, a value that distinguishes callers.
    */
   key: string;
+  /**
+   * The id of the group. Only in the usage of groups.
+   */
+  group?: string;
 };
 /**
  * What the backend answers on its own paths, as far as every backend has it. Its other fields are passed on too.
@@ -205,12 +213,25 @@ export type Operate = Landing | Health | Readiness;
 /**
  * The replies about request records, apart from a single record.
  */
-export type RequestReplies = RequestsFound | DuplicateReply;
+export type RequestReplies = RequestsFound | DuplicateReply | AdminRequestList;
 export type RequestsFound = RequestList | RequestRecord;
 /**
  * The record of the first request, with the error that a client reads.
  */
 export type DuplicateReply = RequestRecord & ErrorReply;
+/**
+ * The record of a request as the operator sees it.
+ */
+export type AdminRequest = RequestRecord & {
+  /**
+   * The id of the key. For keys that the gateway did not issue, a value that distinguishes callers.
+   */
+  key: string;
+  /**
+   * The id of the group that the key belonged to when the request was accepted; null for none.
+   */
+  group: string | null;
+};
 /**
  * When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.
  */
@@ -253,11 +274,15 @@ export type Headers = Readonly<Record<string, string>>;
  */
 export interface CreateKey {
   /**
-   * The name of the key, for people.
+   * The name of the key or of the group, for people. No other key, or no other group, has it.
    */
   name: string;
   /**
-   * The time from which the key is refused, as Unix time in seconds; null for never.
+   * The name or the id of the group that the key belongs to; null for none. A new key without this belongs to DEFAULT_GROUP.
+   */
+  group?: string | null;
+  /**
+   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
    */
   expires_at?: number | null;
   models?: KeyModels;
@@ -287,15 +312,19 @@ export interface KeyLimitsChange {
  */
 export interface UpdateKey {
   /**
-   * The name of the key, for people.
+   * The name of the key or of the group, for people. No other key, or no other group, has it.
    */
   name?: string;
+  /**
+   * The name or the id of the group that the key belongs to; null for none. A new key without this belongs to DEFAULT_GROUP.
+   */
+  group?: string | null;
   /**
    * A disabled key is refused. Its running requests end normally.
    */
   disabled?: boolean;
   /**
-   * The time from which the key is refused, as Unix time in seconds; null for never.
+   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
    */
   expires_at?: number | null;
   models?: KeyModels;
@@ -311,7 +340,7 @@ export interface RotateKey {
   grace_seconds?: number;
 }
 /**
- * An entry for the ledger of a key. It makes the key prepaid.
+ * An entry for the ledger of a key or a group, which it makes prepaid.
  */
 export interface CreditKey {
   /**
@@ -327,7 +356,7 @@ export interface CreditKey {
    */
   note?: string;
   /**
-   * A name of this entry that is new for the key, such as the number of an invoice. A repetition is refused with 409, so that a request without a reply can be sent again.
+   * A name of this entry that is new in the ledger, such as the number of an invoice. A repetition is refused with 409, so that a request without a reply can be sent again.
    */
   reference?: string;
 }
@@ -348,6 +377,13 @@ export interface AdminKey {
    */
   prefix: string;
   status: 'active' | 'disabled' | 'expired';
+  /**
+   * The group that the key belongs to; null for none.
+   */
+  group: {
+    id: GroupId;
+    name: string;
+  } | null;
   created_at: number;
   expires_at: number | null;
   /**
@@ -355,12 +391,7 @@ export interface AdminKey {
    */
   former_secret_until: number | null;
   models: string[] | null;
-  limits: {
-    requests_per_minute: number | null;
-    tokens_per_minute: number | null;
-    spend_per_day: string | null;
-    spend_per_month: string | null;
-  };
+  limits: AccountLimits;
   /**
    * The credits that can still be used, without reservations; null when the key is not prepaid.
    */
@@ -372,13 +403,19 @@ export interface AdminKey {
   spent_today: string;
   spent_this_month: string;
 }
+export interface AccountLimits {
+  requests_per_minute: number | null;
+  tokens_per_minute: number | null;
+  spend_per_day: string | null;
+  spend_per_month: string | null;
+}
 export interface KeyDeleted {
   object: 'key';
   id: KeyId;
   deleted: true;
 }
 /**
- * The entries that add up to the balance of a key, newest first.
+ * The entries that add up to the balance of a key or a group, newest first.
  */
 export interface Ledger {
   object: 'list';
@@ -439,6 +476,81 @@ export interface UsageOfModel {
    * The total time of these requests, from acceptance to the end.
    */
   duration_ms: number;
+}
+/**
+ * A group of keys to create. Its credits and limits hold for all its keys together.
+ */
+export interface CreateGroup {
+  /**
+   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   */
+  name: string;
+  /**
+   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
+   */
+  expires_at?: number | null;
+  models?: KeyModels;
+  limits?: KeyLimitsChange;
+  /**
+   * The first credits, as a decimal number such as "10.00". Without them the group is not prepaid: its limits alone hold.
+   */
+  credits?: string | null;
+}
+/**
+ * The changes to a group. Absent fields stay as they are; null removes a limit.
+ */
+export interface UpdateGroup {
+  /**
+   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   */
+  name?: string;
+  /**
+   * The keys of a disabled group are refused. Their running requests end normally.
+   */
+  disabled?: boolean;
+  /**
+   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
+   */
+  expires_at?: number | null;
+  models?: KeyModels;
+  limits?: KeyLimitsChange;
+}
+export interface GroupList {
+  object: 'list';
+  data: AdminGroup[];
+  has_more: boolean;
+}
+/**
+ * A group of keys as the operator sees it. Amounts are decimal numbers, of all its keys together.
+ */
+export interface AdminGroup {
+  object: 'group';
+  id: GroupId;
+  name: string;
+  /**
+   * How many keys belong to it.
+   */
+  keys: number;
+  status: 'active' | 'disabled' | 'expired';
+  created_at: number;
+  expires_at: number | null;
+  models: string[] | null;
+  limits: AccountLimits;
+  /**
+   * The credits that can still be used, without reservations; null when the group is not prepaid.
+   */
+  balance: string | null;
+  /**
+   * Reserved for running requests.
+   */
+  held: string;
+  spent_today: string;
+  spent_this_month: string;
+}
+export interface GroupDeleted {
+  object: 'group';
+  id: GroupId;
+  deleted: true;
 }
 /**
  * The backends in the order of BACKENDS_FILE. Several processes of one gateway are summed up, with the worst state.
@@ -2206,6 +2318,18 @@ export interface RequestList {
   has_more: boolean;
 }
 /**
+ * The records of all callers, newest first.
+ */
+export interface AdminRequestList {
+  object: 'list';
+  data: AdminRequest[];
+  /**
+   * The value of `after` for the next page. It may be the id of a record that is not in this page.
+   */
+  last_id: string | null;
+  has_more: boolean;
+}
+/**
  * The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.
  */
 export interface Settings {
@@ -2319,6 +2443,10 @@ export interface Settings {
    * How long a record is kept after its request has ended, in days.
    */
   RECORD_RETENTION_DAYS: number;
+  /**
+   * The name of the group of new keys that name no other, with AUTH_MODE=managed.
+   */
+  DEFAULT_GROUP?: string;
   /**
    * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
    */

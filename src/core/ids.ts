@@ -43,6 +43,11 @@ export function isGroupId(id: AccountId): id is GroupId {
   return id.startsWith('group_');
 }
 
+/** Returns undefined when the text is not a `group_…`. */
+export function parseGroupId(text: string): GroupId | undefined {
+  return /^group_[0-9a-f]{32}$/.test(text) ? (text as GroupId) : undefined;
+}
+
 /** Returns the `req_…` of a `req_…` or `resp_…`; undefined for any other text. */
 export function parseRequestId(text: string): RequestId | undefined {
   const unique = /^(?:req|resp)_([0-9a-f]{32})$/.exec(text)?.[1];

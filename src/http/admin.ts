@@ -1,16 +1,19 @@
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import type { Administration } from '../accounts/administration.ts';
 import { ApiError } from '../core/errors.ts';
-import type { KeyId } from '../contract/ids.ts';
-import { parseKeyId } from '../core/ids.ts';
+import type { GroupId, KeyId } from '../contract/ids.ts';
+import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from './body/body.ts';
 import { methodNotAllowed } from './error-handler.ts';
+import type { AdminRequests } from './records/admin-requests.ts';
+import { invalidQuery, readText } from './records/query.ts';
 
 export interface AdminOptions {
   readonly authenticate: RequestHandler;
   readonly administration: Administration;
+  readonly requests: AdminRequests;
   readonly showUsageOfAll: RequestHandler;
   readonly backends: BackendRoutes;
   readonly mode: AuthMode;
@@ -19,13 +22,18 @@ export interface AdminOptions {
 const MAX_BODY_BYTES = 65_536;
 
 /** Returns the routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
-export function createAdminApi({ authenticate, administration, showUsageOfAll, backends, mode }: AdminOptions): Router {
+export function createAdminApi(options: AdminOptions): Router {
+  const { authenticate, administration, requests, showUsageOfAll, backends, mode } = options;
   const admin = express.Router();
   admin.use(authenticate, keepNothing);
   admin.route('/usage').get(showUsageOfAll).all(methodNotAllowed('GET'));
   admin.route('/backends').get(backends.list).all(methodNotAllowed('GET'));
   admin.route('/models').get(backends.listModels).all(methodNotAllowed('GET'));
+  admin.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
+  admin.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
+  admin.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
   admin.use('/keys', requireManaged(mode), createKeyRoutes(administration));
+  admin.use('/groups', requireManaged(mode), createGroupRoutes(administration));
   return admin;
 }
 
@@ -45,36 +53,93 @@ function createKeyRoutes(administration: Administration): Router {
   return keys;
 }
 
+function createGroupRoutes(administration: Administration): Router {
+  const handlers = createGroupHandlers(administration);
+  const groups = express.Router();
+  groups.route('/').get(handlers.list).post(handlers.create).all(methodNotAllowed('GET', 'POST'));
+  groups
+    .route('/:id')
+    .get(handlers.show)
+    .patch(handlers.update)
+    .delete(handlers.remove)
+    .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
+  groups.route('/:id/credits').post(handlers.credit).all(methodNotAllowed('POST'));
+  groups.route('/:id/ledger').get(handlers.showLedger).all(methodNotAllowed('GET'));
+  return groups;
+}
+
 type ById = RequestHandler<{ id: string }>;
 
 function createKeyHandlers(administration: Administration) {
+  const idOf = (req: Request<{ id: string }>) => administration.findKeyId(req.params.id);
   return {
     list: (async (req, res) => {
-      const after = readOne(req, 'after');
-      const query = { limit: readLimit(req), ...(after !== undefined && { after: toKeyId(after, 'after') }) };
+      const [after, name] = [readText('after', req.query), readText('name', req.query)];
+      const [group, search] = [readText('group', req.query), readText('search', req.query)];
+      const query = {
+        limit: readLimit(req),
+        ...(after !== undefined && { after: toKeyId(after, 'after') }),
+        ...(name !== undefined && { name }),
+        ...(group !== undefined && { groupId: await administration.findGroupId(group) }),
+        ...(search !== undefined && { search }),
+      };
       res.json(await administration.listKeys(query));
     }) satisfies RequestHandler,
     create: (async (req, res) => {
       res.status(201).json(await administration.createKey(await readBody(req)));
     }) satisfies RequestHandler,
     show: (async (req, res) => {
-      res.json(await administration.showKey(idOf(req)));
+      res.json(await administration.showKey(await idOf(req)));
     }) satisfies ById,
     update: (async (req, res) => {
-      res.json(await administration.updateKey(idOf(req), await readBody(req)));
+      res.json(await administration.updateKey(await idOf(req), await readBody(req)));
     }) satisfies ById,
     remove: (async (req, res) => {
-      res.json(await administration.deleteKey(idOf(req)));
+      res.json(await administration.deleteKey(await idOf(req)));
     }) satisfies ById,
     rotate: (async (req, res) => {
-      res.json(await administration.rotateKey(idOf(req), await readBody(req)));
+      res.json(await administration.rotateKey(await idOf(req), await readBody(req)));
     }) satisfies ById,
     credit: (async (req, res) => {
-      res.json(await administration.creditKey(idOf(req), await readBody(req)));
+      res.json(await administration.creditKey(await idOf(req), await readBody(req)));
     }) satisfies ById,
     showLedger: (async (req, res) => {
       const query = { limit: readLimit(req), ...readBefore(req) };
-      res.json(await administration.showLedger(idOf(req), query));
+      res.json(await administration.showLedger(await idOf(req), query));
+    }) satisfies ById,
+  };
+}
+
+function createGroupHandlers(administration: Administration) {
+  const idOf = (req: Request<{ id: string }>) => administration.findGroupId(req.params.id);
+  return {
+    list: (async (req, res) => {
+      const [after, name] = [readText('after', req.query), readText('name', req.query)];
+      const query = {
+        limit: readLimit(req),
+        ...(after !== undefined && { after: toGroupId(after) }),
+        ...(name !== undefined && { name }),
+      };
+      res.json(await administration.listGroups(query));
+    }) satisfies RequestHandler,
+    create: (async (req, res) => {
+      res.status(201).json(await administration.createGroup(await readBody(req)));
+    }) satisfies RequestHandler,
+    show: (async (req, res) => {
+      res.json(await administration.showGroup(await idOf(req)));
+    }) satisfies ById,
+    update: (async (req, res) => {
+      res.json(await administration.updateGroup(await idOf(req), await readBody(req)));
+    }) satisfies ById,
+    remove: (async (req, res) => {
+      res.json(await administration.deleteGroup(await idOf(req)));
+    }) satisfies ById,
+    credit: (async (req, res) => {
+      res.json(await administration.creditGroup(await idOf(req), await readBody(req)));
+    }) satisfies ById,
+    showLedger: (async (req, res) => {
+      const query = { limit: readLimit(req), ...readBefore(req) };
+      res.json(await administration.showGroupLedger(await idOf(req), query));
     }) satisfies ById,
   };
 }
@@ -99,35 +164,27 @@ async function readBody(req: Request<object>): Promise<unknown> {
   return isAbsent ? {} : (await readJsonBody(req, { maxBytes: MAX_BODY_BYTES })).value;
 }
 
-function idOf(req: Request<{ id: string }>): KeyId {
-  return toKeyId(req.params.id, '');
-}
-
 function toKeyId(text: string, param: string): KeyId {
   const keyId = parseKeyId(text);
   if (keyId === undefined) throw new ApiError('not_found', { param, message: 'There is no key with this id.' });
   return keyId;
 }
 
+function toGroupId(text: string): GroupId {
+  const groupId = parseGroupId(text);
+  if (groupId !== undefined) return groupId;
+  throw new ApiError('not_found', { param: 'after', message: 'There is no group with this id.' });
+}
+
 function readLimit(req: Request<object>): number {
-  const limit = readOne(req, 'limit') ?? '20';
+  const limit = readText('limit', req.query) ?? '20';
   if (/^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 100) return Number(limit);
   throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
 }
 
 function readBefore(req: Request<object>): { readonly beforeSeq?: number } {
-  const before = readOne(req, 'before');
+  const before = readText('before', req.query);
   if (before === undefined) return {};
   if (!/^\d{1,15}$/.test(before)) throw invalidQuery('before', 'before must be the id of an entry.');
   return { beforeSeq: Number(before) };
-}
-
-function readOne(req: Request<object>, name: string): string | undefined {
-  const value = req.query[name];
-  if (value === undefined || typeof value === 'string') return value;
-  throw invalidQuery(name, `${name} must be given once.`);
-}
-
-function invalidQuery(param: string, message: string): ApiError {
-  return new ApiError('invalid_request', { param, message });
 }

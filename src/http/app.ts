@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import { NO_CALLERS } from '../accounts/accepted-callers.ts';
 import { createAdministration } from '../accounts/administration.ts';
-import { toKeyId, toRequestId } from '../core/ids.ts';
+import { toGroupId, toKeyId, toRequestId } from '../core/ids.ts';
 import { lazily } from '../core/lazily.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { observeRequests } from '../telemetry/observe.ts';
@@ -14,6 +14,7 @@ import { limitRate } from './access/limit-rate.ts';
 import { limitLoad } from './access/load.ts';
 import { secureApi } from './access/security-headers.ts';
 import { createAdminApi } from './admin.ts';
+import { createAdminRequests } from './records/admin-requests.ts';
 import { createBackendRoutes } from './backends.ts';
 import { createChatCompletion } from './chat/chat.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
@@ -89,19 +90,22 @@ function createApi(services: Services): Router {
 }
 
 function createAdmin(services: Services): RequestHandler {
-  const { adminToken, accounts, identities, newUniquePart, nowMs } = services;
+  const { adminToken, accounts, identities, newUniquePart } = services;
   if (adminToken === null) return notFound;
+  const administration = createAdministration({
+    ...services,
+    accounts,
+    toHash: identities.keySecret,
+    newKeyId: () => toKeyId(newUniquePart()),
+    newGroupId: () => toGroupId(newUniquePart()),
+  });
   return createAdminApi({
     authenticate: authenticate(
       createAuthenticator({ ...services, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
     ),
-    administration: createAdministration({
-      accounts,
-      toHash: identities.keySecret,
-      newKeyId: () => toKeyId(newUniquePart()),
-      nowMs,
-    }),
-    showUsageOfAll: showUsageOfAll(services),
+    administration,
+    requests: createAdminRequests({ ...services, administration }),
+    showUsageOfAll: showUsageOfAll({ ...services, administration }),
     backends: createBackendRoutes(services),
     mode: services.authMode,
   });

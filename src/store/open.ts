@@ -2,7 +2,6 @@ import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './shared/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from './shared/batch-queue.ts';
-import type { OperatorStore } from './operator.ts';
 import { openSqliteStore, type StoreClient, type SqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -80,7 +79,7 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 /** Opens the store without recovery or pruning. Throws StoreOpenError. */
 export async function connectStore(
   options: Omit<StoreOptions, 'recordRetentionDays'> & Pick<SqliteStoreOptions, 'isInline'>,
-): Promise<Store & OperatorStore> {
+): Promise<Store> {
   const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, isInline = false } = options;
   const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);

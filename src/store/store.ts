@@ -1,7 +1,7 @@
 import type { RecordedEndpoint } from '../core/ids.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { RequestId } from '../contract/ids.ts';
+import type { GroupId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { Usage } from '../contract/types.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
@@ -11,7 +11,7 @@ import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
  * cannot serve it. Calls return undefined when there is no such record. Lists begin with the
  * newest.
  */
-export interface Store extends AccountStore {
+export interface Store extends AccountStore, OperatorStore {
   /**
    * Looks for a duplicate, takes the rate and the hold, and inserts the record in one transaction,
    * which is committed when the promise resolves. Of equal drafts exactly one is accepted. After an
@@ -162,4 +162,30 @@ export interface RecordPage {
   readonly hasMore: boolean;
   /** The `after` of the next page; null when the page is empty and the last. */
   readonly lastId: RequestId | null;
+}
+
+/** What the operator sees and does, of all callers. */
+export interface OperatorStore {
+  /** Undefined when more callers than MOST_CALLERS begin with `callerPrefix`. */
+  listAll(query: OperatorQuery): Promise<OperatorPage | undefined>;
+  findAny(requestId: RequestId): Promise<OwnedRecord | undefined>;
+  requestCancelOfAny(requestId: RequestId): Promise<CancelRequest | undefined>;
+}
+
+export const MOST_CALLERS = 16;
+
+export interface OperatorQuery extends RecordQuery {
+  readonly callerPrefix?: string;
+  readonly groupId?: GroupId;
+}
+
+/** A record with its caller: the key id in managed mode, else the HMAC of a key. */
+export interface OwnedRecord extends StoredRecord {
+  readonly caller: string;
+  /** That of the key when the request was accepted. */
+  readonly groupId: GroupId | null;
+}
+
+export interface OperatorPage extends Omit<RecordPage, 'records'> {
+  readonly records: readonly OwnedRecord[];
 }

@@ -13,6 +13,7 @@ import { startScriptedBackend, type Reply as BackendReply, type ScriptedBackend 
 import { speakTo } from '../support/web-socket.ts';
 import { readDescription, type Description, type Reply } from '../support/described-gateway.ts';
 import { GATEWAY_SECRET, openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { newGroupDraft } from '../support/keys.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-this-test';
@@ -61,6 +62,16 @@ const REFUSED_ALIKE: readonly { code: string; call: Call }[] = [
   { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
 ];
 
+/** Where only the query can name what is not there. */
+const UNKNOWN = new Map([
+  ['get /admin/v1/keys', `?after=key_${'0'.repeat(32)}`],
+  ['get /admin/v1/groups', `?after=group_${'0'.repeat(32)}`],
+  ['get /admin/v1/requests', '?group=nobody'],
+  ['get /admin/v1/usage', '?group=nobody'],
+]);
+/** Found wherever the gateway issues keys. */
+const ISSUED = ['get /api/v1/key', 'post /admin/v1/keys', 'post /admin/v1/groups'];
+
 interface ErrorCase {
   readonly code: string;
   readonly operation?: string;
@@ -76,6 +87,7 @@ describe('the API description', () => {
   let backend: ScriptedBackend;
   let gateway: ManagedGateway;
   let issued: IssuedKey;
+  let groupId: string;
   let description: Description;
   /** By their documents, since reading one takes long. */
   const descriptions = new Map<string, Description>();
@@ -107,6 +119,7 @@ describe('the API description', () => {
   ): Promise<void> {
     gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...SETTINGS, ...settings }, overrides);
     issued = await gateway.issue(key);
+    ({ groupId } = await gateway.store.createGroup(newGroupDraft()));
     const shown = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApiDocument & { servers: unknown };
     // Each gateway has a port of its own.
     const document = JSON.stringify({ ...shown, servers: [] });
@@ -125,6 +138,8 @@ describe('the API description', () => {
       template
         .replace('{model}', 'm')
         .replace('{guide}', 'settings')
+        .replace('{group_id}', groupId)
+        .replace('/admin/v1/requests/{request_id}', `/admin/v1/requests/req_${'0'.repeat(32)}`)
         .replaceAll(/\{\w+\}/g, issued.key.keyId);
     const token = call.token === undefined ? tokenFor(template) : call.token;
     if (operation === HANDSHAKE && call.path === undefined) return shakeHands(token, call.headers);
@@ -189,7 +204,8 @@ describe('the API description', () => {
   function bodyFor(operation: string): object | undefined {
     if (operation === CREATE || operation === COUNT || operation === COMPACT) return RESPONSE;
     if (operation === CHAT) return COMPLETE;
-    if (operation.endsWith('/keys') && operation.startsWith('post')) return { name: 'a key' };
+    if (operation.endsWith('/keys') && operation.startsWith('post')) return { name: 'one more key' };
+    if (operation.endsWith('/groups') && operation.startsWith('post')) return { name: 'one more group' };
     if (operation.endsWith('/credits')) return { amount: '1' };
     return operation.startsWith('patch') ? { name: 'another name' } : undefined;
   }
@@ -207,7 +223,6 @@ describe('the API description', () => {
     const { id } = await start();
     backend.reply({ sse: [CHUNK] });
     expect((await ask(CREATE, { body: { ...RESPONSE, stream: true } })).text).to.include('response.completed');
-    const path = { path: `/api/v1/requests/${id}` };
     const fromBackend = new Set([CHAT, COMPACT, 'get /api/v1/models', 'get /api/v1/models/{model}']);
     for (const operation of operations()) {
       if (operation === CREATE || operation.startsWith('delete')) continue;
@@ -215,11 +230,12 @@ describe('the API description', () => {
       const record = operation.includes('{request_id}');
       const { status } = await ask(
         operation,
-        record ? { path: `${path.path}${operation.endsWith('cancel') ? '/cancel' : ''}` } : {},
+        record ? { path: operation.replace(/^\w+ /, '').replace('{request_id}', id) } : {},
       );
       expect(status, operation).to.be.oneOf(operation === HANDSHAKE ? [101] : [200, 201]);
     }
     await ask('delete /admin/v1/keys/{key_id}');
+    await ask('delete /admin/v1/groups/{group_id}');
   });
 
   it('holds for a stream that fails', async () => {
@@ -350,17 +366,17 @@ describe('the API description', () => {
       for (const operation of withCode('not_found')) {
         if (operation === CREATE || operation === COMPACT) continue;
         const path = operation.split(' ')[1]?.replace(/\{\w+\}/, `key_${'0'.repeat(32)}`) ?? '';
-        const after = operation === 'get /admin/v1/keys' ? `?after=key_${'0'.repeat(32)}` : '';
-        const needsIssuedKeys = operation === 'get /api/v1/key' || operation === 'post /admin/v1/keys';
+        const query = UNKNOWN.get(operation) ?? '';
+        const needsIssuedKeys = ISSUED.includes(operation);
         if (operation.includes('/models')) backend.reply({ text: '<html>', status: 404 });
         if (!needsIssuedKeys)
-          expect((await ask(operation, { path: path + after })).code, operation).to.equal('not_found');
+          expect((await ask(operation, { path: path + query })).code, operation).to.equal('not_found');
       }
     });
 
     it('not_found, of keys where the gateway issues none', async () => {
       await reopen({ AUTH_MODE: 'passthrough' });
-      for (const operation of ['get /api/v1/key', 'post /admin/v1/keys']) {
+      for (const operation of ISSUED) {
         expect((await ask(operation)).code, operation).to.equal('not_found');
       }
     });
@@ -493,8 +509,20 @@ describe('the API description', () => {
 
     it('duplicate_request, of an entry in a ledger', async () => {
       const entry = { body: { amount: '1', reference: 'invoice-1' } };
-      await ask('post /admin/v1/keys/{key_id}/credits', entry);
-      expect((await ask('post /admin/v1/keys/{key_id}/credits', entry)).code).to.equal('duplicate_request');
+      for (const operation of ['post /admin/v1/keys/{key_id}/credits', 'post /admin/v1/groups/{group_id}/credits']) {
+        await ask(operation, entry);
+        expect((await ask(operation, entry)).code).to.equal('duplicate_request');
+      }
+    });
+
+    it('duplicate_request, of a name', async () => {
+      const named = { body: { name: 'taken' } };
+      for (const kind of ['key', 'group']) {
+        await ask(`post /admin/v1/${kind}s`, named);
+        for (const operation of [`post /admin/v1/${kind}s`, `patch /admin/v1/${kind}s/{${kind}_id}`]) {
+          expect((await ask(operation, named)).code, operation).to.equal('duplicate_request');
+        }
+      }
     });
 
     it('that it names, and names no other', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import type { AdminKey, IssuedKey } from '../../src/contract/types.ts';
+import type { AdminGroup, AdminKey, IssuedKey } from '../../src/contract/types.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { compileSchema } from '../support/schemas.ts';
 
@@ -26,6 +26,9 @@ describe('the admin API', () => {
   const isKeyList = compileSchema('admin.json#/$defs/KeyList', { closed: true });
   const isLedger = compileSchema('admin.json#/$defs/Ledger', { closed: true });
   const isUsage = compileSchema('admin.json#/$defs/KeyUsageList');
+  const isGroup = compileSchema('admin.json#/$defs/AdminGroup', { closed: true });
+  const isGroupList = compileSchema('admin.json#/$defs/GroupList', { closed: true });
+  const isRequestList = compileSchema('request-replies.json#/$defs/AdminRequestList');
   let gateway: TestGateway;
   let nowMs: number;
 
@@ -133,6 +136,7 @@ describe('the admin API', () => {
         object: 'key',
         id: key.id,
         name: 'a key',
+        group: null,
         prefix: secret.slice(0, 10),
         status: 'active',
         created_at: nowMs / 1000,
@@ -328,6 +332,113 @@ describe('the admin API', () => {
     });
   });
 
+  describe('groups', () => {
+    async function makeGroup(body: object = {}): Promise<AdminGroup> {
+      const answer = await ask('POST /groups', { body: { name: 'a group', ...body } });
+      expect(answer.status, answer.text).to.equal(201);
+      expect(isGroup(answer.body), JSON.stringify(isGroup.errors)).to.equal(true);
+      return answer.body as unknown as AdminGroup;
+    }
+
+    it('are made, found by id and by name, changed, granted credits and listed', async () => {
+      await open();
+      const limits = { requests_per_minute: 5, tokens_per_minute: 6, spend_per_day: '7.00', spend_per_month: '8.00' };
+      const made = await makeGroup({ name: 'Research / 鍵', limits, models: ['m'], expires_at: 4e9, credits: '10' });
+      expect(made).to.deep.include({ name: 'Research / 鍵', keys: 0, limits, models: ['m'], balance: '10.00' });
+      const byName = `/groups/${encodeURIComponent('Research / 鍵')}`;
+      expect((await ask(`GET ${byName}`)).body).to.deep.equal(made);
+      const { body: changed } = await ask(`PATCH ${byName}`, { body: { name: 'r', models: null, disabled: true } });
+      expect(changed).to.deep.equal({ ...made, name: 'r', models: null, status: 'disabled' });
+      const { body: credited } = await ask('POST /groups/r/credits', { body: { amount: '5', reference: 'one' } });
+      expect(credited).to.include({ balance: '15.00' });
+      expect((await ask('POST /groups/r/credits', { body: { amount: '5', reference: 'one' } })).status).to.equal(409);
+      const { body: ledger } = await ask('GET /groups/r/ledger?limit=1');
+      expect(ledger).to.deep.include({ has_more: true });
+      expect((ledger['data'] as { amount: string }[]).map(({ amount }) => amount)).to.deep.equal(['5.00']);
+      const other = await makeGroup({ name: 'other' });
+      const { body: list } = await ask('GET /groups');
+      expect(isGroupList(list), JSON.stringify(isGroupList.errors)).to.equal(true);
+      expect((list['data'] as AdminGroup[]).map(({ id }) => id)).to.deep.equal([other.id, made.id]);
+      expect((await ask(`GET /groups?after=${other.id}`)).body['data']).to.have.length(1);
+      expect((await ask('GET /groups?name=other')).body['data']).to.have.length(1);
+    });
+
+    it('hold for their keys, which can be moved, and are deleted without keys', async () => {
+      await open();
+      const group = await makeGroup({ name: 'poor', limits: { requests_per_minute: 1 } });
+      const key = await issue({ group: 'poor' });
+      expect(key.group).to.deep.equal({ id: group.id, name: 'poor' });
+      expect([await statusOf(key.secret), await statusOf(key.secret)]).to.deep.equal([200, 429]);
+      const { body: refused, status } = await ask('DELETE /groups/poor');
+      expect([status, refused.error?.message]).to.deep.equal([
+        400,
+        'The group has keys; move them or delete them first.',
+      ]);
+      expect((await ask('GET /keys?group=poor')).body['data']).to.have.length(1);
+      expect((await ask('PATCH /keys/a%20key', { body: { group: null } })).body['group']).to.equal(null);
+      expect(await statusOf(key.secret)).to.equal(200);
+      expect((await ask('GET /keys?group=poor')).body['data']).to.deep.equal([]);
+      expect((await ask('DELETE /groups/poor')).body).to.deep.equal({ object: 'group', id: group.id, deleted: true });
+      expect((await ask('GET /groups/poor')).status).to.equal(404);
+    });
+
+    it('are told of in 404 and 409 with the field that names them', async () => {
+      await open();
+      await makeGroup();
+      const cases = [
+        { line: 'POST /groups', body: { name: 'a group' }, status: 409, param: 'name' },
+        { line: 'POST /keys', body: { name: 'k', group: 'nobody' }, status: 404, param: 'group' },
+        { line: 'POST /groups', body: { name: 'x', group: 'nested' }, status: 400, param: 'group' },
+        { line: `GET /groups?after=group_${'0'.repeat(32)}`, body: undefined, status: 404, param: 'after' },
+        { line: 'GET /groups/nobody', body: undefined, status: 404, param: '' },
+      ];
+      for (const { line, body, status, param } of cases) {
+        const answer = await ask(line, { body });
+        expect([line, answer.status, answer.body.error?.param]).to.deep.equal([line, status, param]);
+      }
+    });
+
+    it('have new keys by default, and their usage and their requests by themselves', async () => {
+      await open({ DEFAULT_GROUP: 'everybody' });
+      const { body: missing } = await ask('POST /keys', { body: { name: 'k' } });
+      expect(missing.error?.message).to.equal('There is no group "everybody".');
+      const group = await makeGroup({ name: 'everybody' });
+      const [one, other] = [await issue(), await issue({ name: 'apart', group: null })];
+      expect([one.group?.id, other.group]).to.deep.equal([group.id, null]);
+      for (const { secret } of [one, one, other]) {
+        nowMs += 1;
+        expect(await statusOf(secret)).to.equal(200);
+      }
+      for (const which of ['everybody', group.id, '*']) {
+        const { body } = await ask(`GET /usage?group=${encodeURIComponent(which)}`);
+        expect(isUsage(body), JSON.stringify(isUsage.errors)).to.equal(true);
+        const rows = body['data'] as { key: string; group: string; requests: number }[];
+        expect(rows.map(({ key, group, requests }) => [key, group, requests])).to.deep.equal([[one.id, group.id, 2]]);
+      }
+      expect((await ask('GET /usage?group=*&key=apart')).status).to.equal(400);
+      const idsOf = async (query: string) => {
+        const { body } = await ask(`GET /requests${query}`);
+        expect(isRequestList(body), JSON.stringify(isRequestList.errors)).to.equal(true);
+        return (body['data'] as { request_id: string; key: string; group: string | null }[]).map(
+          ({ request_id, key, group }) => ({ request_id, key, group }),
+        );
+      };
+      const all = await idsOf('');
+      expect(all.map(({ key, group }) => [key, group])).to.deep.equal([
+        [other.id, null],
+        [one.id, group.id],
+        [one.id, group.id],
+      ]);
+      expect(await idsOf('?group=everybody')).to.deep.equal(all.slice(1));
+      expect(await idsOf('?key=apart&status=succeeded&model=demo')).to.deep.equal(all.slice(0, 1));
+      expect(await idsOf('?group=everybody&error_code=upstream_error')).to.deep.equal([]);
+      const { request_id } = all[2] ?? { request_id: '' };
+      expect((await ask(`GET /requests/${request_id}`)).body).to.include({ request_id, key: one.id, group: group.id });
+      expect((await ask(`POST /requests/${request_id}/cancel`)).status).to.equal(200);
+      expect((await ask(`GET /requests/req_${'0'.repeat(32)}`)).status).to.equal(404);
+    });
+  });
+
   describe('usage', () => {
     it('is that of all keys, or of one', async () => {
       await open();
@@ -425,7 +536,6 @@ describe('the admin API', () => {
       { line: 'GET /keys?limit=1&limit=2', param: 'limit' },
       { line: 'GET /keys/:id/ledger?before=x', param: 'before' },
       { line: 'GET /keys/:id/ledger?limit=x', param: 'limit' },
-      { line: 'GET /usage?key=nonsense', param: 'key' },
       { line: 'GET /usage?per=week', param: 'per' },
     ];
 

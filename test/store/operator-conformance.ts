@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { firstRequestIdAt } from '../../src/core/ids.ts';
 import { connectStore } from '../../src/store/open.ts';
-import { MOST_CALLERS, type OperatorQuery, type OperatorStore } from '../../src/store/operator.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import { MOST_CALLERS, type OperatorQuery, type RecordDraft, type Store } from '../../src/store/store.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 
 const NOW_MS = 1_790_000_000_000;
@@ -12,7 +11,7 @@ const NOW_MS = 1_790_000_000_000;
 /** Describes the operator's view of a store. `makeDatabase` returns the URL of a database without records. */
 export function describeOperatorStore(name: string, makeDatabase: () => string): void {
   describe(`the operator's view of the store ${name}`, () => {
-    let store: Store & OperatorStore;
+    let store: Store;
 
     beforeEach(async () => {
       store = await connectStore({ databaseUrl: makeDatabase(), clock: () => NOW_MS });

@@ -1,7 +1,6 @@
 /** What every engine promises of an accept without an answer whose process is taken for dead; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import type { OperatorStore } from '../../src/store/operator.ts';
 import { createBatchQueue } from '../../src/store/shared/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../src/store/shared/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../src/store/shared/operations.ts';
@@ -15,7 +14,7 @@ export interface Opened {
   readonly engine: RemoteEngine;
   readonly alone?: ReadonlySet<Operation[0]>;
   /** Of another process on the same database. */
-  readonly other: Store & OperatorStore;
+  readonly other: Store;
   /** Lets the other process take the paused one for dead. */
   readonly silence: () => void | Promise<void>;
 }

@@ -6,7 +6,7 @@ const SCHEMAS = join(import.meta.dirname, '../../schemas');
 export const GENERATED_TYPES_PATH = join(import.meta.dirname, '../../src/contract/types.ts');
 const BANNER = `// Made from schemas/*.json by \`npm run types\`. Not to be edited.
 
-import type { CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType } from './ids.ts';`;
+import type { CallId, GroupId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType } from './ids.ts';`;
 
 /** The TypeScript types of all schemas, as the text of one file, so that a definition shared by two schemas is one type. */
 export function generateTypes(): Promise<string> {

@@ -2,6 +2,8 @@ import {
   AFTER,
   BEHIND_KEY,
   PAGE_SIZE,
+  RECORD_FILTERS,
+  REQUEST_ID,
   SPAN_OF_TIME,
   WITH_BODY,
   type Operation,
@@ -12,8 +14,33 @@ import {
 const KEY_ID: Parameter = {
   name: 'key_id',
   in: 'path',
-  description: 'The id of the key (`key_…`).',
+  description: 'The id of the key (`key_…`), its name or its prefix.',
   schema: { type: 'string' },
+};
+const GROUP_ID: Parameter = {
+  name: 'group_id',
+  in: 'path',
+  description: 'The id of the group (`group_…`) or its name.',
+  schema: { type: 'string' },
+};
+const BY_NAME: Parameter = { name: 'name', in: 'query', description: 'Only this name.', schema: { type: 'string' } };
+const OF_KEY: Parameter = {
+  name: 'key',
+  in: 'query',
+  description: 'Only of this key: its id, its name or its prefix.',
+  schema: { type: 'string' },
+};
+const OF_GROUP: Parameter = {
+  name: 'group',
+  in: 'query',
+  description: 'Only of this group: its id or its name.',
+  schema: { type: 'string' },
+};
+const BEFORE: Parameter = {
+  name: 'before',
+  in: 'query',
+  description: 'The last id of the page before.',
+  schema: { type: 'integer' },
 };
 const IN_ADMIN = [...BEHIND_KEY, 'not_found'] as const;
 const IN_ADMIN_WITH_BODY = [...IN_ADMIN, ...WITH_BODY] as const;
@@ -27,6 +54,19 @@ const ISSUED_KEY: ReplyDescription = {
   content: { 'application/json': 'admin.json#/$defs/IssuedKey' },
 };
 
+const ADMIN_GROUP: ReplyDescription = {
+  description: 'The group as it is now.',
+  content: { 'application/json': 'admin.json#/$defs/AdminGroup' },
+};
+const LEDGER: ReplyDescription = {
+  description: 'Newest first.',
+  content: { 'application/json': 'admin.json#/$defs/Ledger' },
+};
+const ADMIN_REQUEST: ReplyDescription = {
+  description: 'The record as it is now.',
+  content: { 'application/json': 'request-replies.json#/$defs/AdminRequest' },
+};
+
 export const ADMIN_OPERATIONS: readonly Operation[] = [
   {
     id: 'adminListKeys',
@@ -35,7 +75,18 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     tag: 'Admin',
     summary: 'List the keys',
     auth: 'adminToken',
-    parameters: [PAGE_SIZE, AFTER],
+    parameters: [
+      PAGE_SIZE,
+      AFTER,
+      BY_NAME,
+      OF_GROUP,
+      {
+        name: 'search',
+        in: 'query',
+        description: 'Only keys with this in their name, or with this prefix or id.',
+        schema: { type: 'string' },
+      },
+    ],
     replies: {
       200: { description: 'Newest first.', content: { 'application/json': 'admin.json#/$defs/KeyList' } },
     },
@@ -50,7 +101,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     auth: 'adminToken',
     body: { schema: 'admin.json#/$defs/CreateKey', example: { name: 'My team', credits: '10.00' } },
     replies: { 201: ISSUED_KEY },
-    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter'],
+    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
   },
   {
     id: 'adminGetKey',
@@ -73,7 +124,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     parameters: [KEY_ID],
     body: { schema: 'admin.json#/$defs/UpdateKey', example: { limits: { requests_per_minute: 60 } } },
     replies: { 200: ADMIN_KEY },
-    errors: IN_ADMIN_WITH_BODY,
+    errors: [...IN_ADMIN_WITH_BODY, 'duplicate_request'],
   },
   {
     id: 'adminDeleteKey',
@@ -119,15 +170,133 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     tag: 'Admin',
     summary: 'List what makes up the balance of a key',
     auth: 'adminToken',
-    parameters: [
-      KEY_ID,
-      PAGE_SIZE,
-      { name: 'before', in: 'query', description: 'The last id of the page before.', schema: { type: 'integer' } },
-    ],
+    parameters: [KEY_ID, PAGE_SIZE, BEFORE],
+    replies: { 200: LEDGER },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminListGroups',
+    method: 'get',
+    path: '/admin/v1/groups',
+    tag: 'Admin',
+    summary: 'List the groups',
+    auth: 'adminToken',
+    parameters: [PAGE_SIZE, AFTER, BY_NAME],
     replies: {
-      200: { description: 'Newest first.', content: { 'application/json': 'admin.json#/$defs/Ledger' } },
+      200: { description: 'Newest first.', content: { 'application/json': 'admin.json#/$defs/GroupList' } },
     },
     errors: IN_ADMIN,
+  },
+  {
+    id: 'adminCreateGroup',
+    method: 'post',
+    path: '/admin/v1/groups',
+    tag: 'Admin',
+    summary: 'Create a group of keys',
+    auth: 'adminToken',
+    body: {
+      schema: 'admin.json#/$defs/CreateGroup',
+      example: { name: 'Research', credits: '100.00', limits: { spend_per_day: '10.00' } },
+    },
+    replies: { 201: ADMIN_GROUP },
+    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
+  },
+  {
+    id: 'adminGetGroup',
+    method: 'get',
+    path: '/admin/v1/groups/{group_id}',
+    tag: 'Admin',
+    summary: 'Look at one group',
+    auth: 'adminToken',
+    parameters: [GROUP_ID],
+    replies: { 200: ADMIN_GROUP },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminUpdateGroup',
+    method: 'patch',
+    path: '/admin/v1/groups/{group_id}',
+    tag: 'Admin',
+    summary: 'Change a group',
+    auth: 'adminToken',
+    parameters: [GROUP_ID],
+    body: { schema: 'admin.json#/$defs/UpdateGroup', example: { limits: { spend_per_month: '500.00' } } },
+    replies: { 200: ADMIN_GROUP },
+    errors: [...IN_ADMIN_WITH_BODY, 'duplicate_request'],
+  },
+  {
+    id: 'adminDeleteGroup',
+    method: 'delete',
+    path: '/admin/v1/groups/{group_id}',
+    tag: 'Admin',
+    summary: 'Delete a group that has no keys',
+    auth: 'adminToken',
+    parameters: [GROUP_ID],
+    replies: {
+      200: { description: 'The group is deleted.', content: { 'application/json': 'admin.json#/$defs/GroupDeleted' } },
+    },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminCreditGroup',
+    method: 'post',
+    path: '/admin/v1/groups/{group_id}/credits',
+    tag: 'Admin',
+    summary: 'Grant credits to a group, or correct them',
+    auth: 'adminToken',
+    parameters: [GROUP_ID],
+    body: { schema: 'admin.json#/$defs/CreditKey', example: { amount: '100.00', reference: 'invoice-2' } },
+    replies: { 200: ADMIN_GROUP },
+    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
+  },
+  {
+    id: 'adminGetGroupLedger',
+    method: 'get',
+    path: '/admin/v1/groups/{group_id}/ledger',
+    tag: 'Admin',
+    summary: 'List what makes up the balance of a group',
+    auth: 'adminToken',
+    parameters: [GROUP_ID, PAGE_SIZE, BEFORE],
+    replies: { 200: LEDGER },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminListRequests',
+    method: 'get',
+    path: '/admin/v1/requests',
+    tag: 'Admin',
+    summary: 'List the requests of all callers',
+    auth: 'adminToken',
+    parameters: [...RECORD_FILTERS, OF_KEY, OF_GROUP],
+    replies: {
+      200: {
+        description: 'Newest first.',
+        content: { 'application/json': 'request-replies.json#/$defs/AdminRequestList' },
+      },
+    },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminGetRequest',
+    method: 'get',
+    path: '/admin/v1/requests/{request_id}',
+    tag: 'Admin',
+    summary: 'Look at the request of any caller',
+    auth: 'adminToken',
+    parameters: [REQUEST_ID],
+    replies: { 200: ADMIN_REQUEST },
+    errors: [...BEHIND_KEY, 'request_not_found'],
+  },
+  {
+    id: 'adminCancelRequest',
+    method: 'post',
+    path: '/admin/v1/requests/{request_id}/cancel',
+    tag: 'Admin',
+    summary: 'Cancel the request of any caller',
+    auth: 'adminToken',
+    parameters: [REQUEST_ID],
+    replies: { 200: ADMIN_REQUEST, 202: ADMIN_REQUEST },
+    errors: [...BEHIND_KEY, 'request_not_found'],
   },
   {
     id: 'adminGetUsage',
@@ -136,14 +305,18 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     tag: 'Admin',
     summary: 'Sum up what all requests used',
     auth: 'adminToken',
-    parameters: SPAN_OF_TIME,
+    parameters: [
+      ...SPAN_OF_TIME,
+      OF_KEY,
+      { ...OF_GROUP, description: 'Only of this group: its id or its name; `*` for all groups, each by itself.' },
+    ],
     replies: {
       200: {
         description: 'By key, span of time and model.',
         content: { 'application/json': 'admin.json#/$defs/KeyUsageList' },
       },
     },
-    errors: BEHIND_KEY,
+    errors: IN_ADMIN,
   },
   {
     id: 'adminListBackends',

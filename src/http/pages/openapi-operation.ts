@@ -105,6 +105,40 @@ export const AFTER: Parameter = {
   schema: { type: 'string' },
 };
 
+export const REQUEST_ID: Parameter = {
+  name: 'request_id',
+  in: 'path',
+  description: 'The id of the request (`req_…`), or that of its response (`resp_…`).',
+  schema: { type: 'string' },
+};
+
+/** The filters of a list of records. */
+export const RECORD_FILTERS: readonly Parameter[] = [
+  PAGE_SIZE,
+  { ...AFTER, description: 'The `last_id` of the previous page, or any other id of a request.' },
+  {
+    name: 'status',
+    in: 'query',
+    description: 'Only records with this status.',
+    schema: { enum: ['processing', 'succeeded', 'failed', 'cancelled'] },
+  },
+  { name: 'model', in: 'query', description: 'Only records of this model.', schema: { type: 'string' } },
+  {
+    name: 'error_code',
+    in: 'query',
+    description: 'Only records of requests that ended with this error.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'from',
+    in: 'query',
+    description:
+      'Only requests that arrived then or later: Unix time in seconds, or a UTC time such as `2026-03-01T12:30Z`.',
+    schema: { type: 'string' },
+  },
+  { name: 'until', in: 'query', description: 'Only requests that arrived before.', schema: { type: 'string' } },
+];
+
 export const SPAN_OF_TIME: readonly Parameter[] = [
   {
     name: 'per',

@@ -1,9 +1,9 @@
 import { ADMIN_OPERATIONS } from './openapi-admin.ts';
 import { OPERATING } from './openapi-operating.ts';
 import {
-  AFTER,
   BEHIND_KEY,
-  PAGE_SIZE,
+  RECORD_FILTERS,
+  REQUEST_ID,
   SPAN_OF_TIME,
   WITH_BODY,
   type ErrorRef,
@@ -186,13 +186,6 @@ function responseOperations(model: string): readonly Operation[] {
   ];
 }
 
-const REQUEST_ID: Parameter = {
-  name: 'request_id',
-  in: 'path',
-  description: 'The id of the request (`req_…`), or that of its response (`resp_…`).',
-  schema: { type: 'string' },
-};
-
 const RECORD = { 'application/json': 'request-record.json' } as const;
 
 const REQUEST_OPERATIONS: readonly Operation[] = [
@@ -210,29 +203,7 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
     auth: 'apiKey',
     parameters: [
       { ...IDEMPOTENCY_KEY, description: 'Asks for the one record of the request that was sent with this key.' },
-      PAGE_SIZE,
-      { ...AFTER, description: 'The `last_id` of the previous page, or any other id of a request.' },
-      {
-        name: 'status',
-        in: 'query',
-        description: 'Only records with this status.',
-        schema: { enum: ['processing', 'succeeded', 'failed', 'cancelled'] },
-      },
-      { name: 'model', in: 'query', description: 'Only records of this model.', schema: { type: 'string' } },
-      {
-        name: 'error_code',
-        in: 'query',
-        description: 'Only records of requests that ended with this error.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'from',
-        in: 'query',
-        description:
-          'Only requests that arrived then or later: Unix time in seconds, or a UTC time such as `2026-03-01T12:30Z`.',
-        schema: { type: 'string' },
-      },
-      { name: 'until', in: 'query', description: 'Only requests that arrived before.', schema: { type: 'string' } },
+      ...RECORD_FILTERS,
     ],
     replies: {
       200: {

@@ -20,6 +20,13 @@ export function readTime(name: string, text: unknown): number | undefined {
   return ms;
 }
 
+/** Returns a parameter. Throws ApiError when it is given twice. */
+export function readText(name: string, query: Readonly<Record<string, unknown>>): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw invalidQuery(name, `${name} must be given once.`);
+}
+
 /** Returns the error of a query whose parameter `param` is wrong. */
 export function invalidQuery(param: string, message: string): ApiError {
   return new ApiError('invalid_request', { param, message });

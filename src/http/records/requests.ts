@@ -77,7 +77,8 @@ export function createRequestRoutes({
   };
 }
 
-function toId(text: string): RequestId {
+/** Throws ApiError `request_not_found` for what is no id. */
+export function toId(text: string): RequestId {
   const id = parseRequestId(text);
   if (id === undefined) throw new ApiError('request_not_found');
   return id;
@@ -89,7 +90,8 @@ function isStatus(value: unknown): value is RecordStatus {
   return STATUSES.has(value);
 }
 
-function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
+/** Returns the filters of a list. Throws ApiError that names the wrong one. */
+export function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
   const { limit = '20', after, status, model, error_code: errorCode } = query;
   if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 100) {
     throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');

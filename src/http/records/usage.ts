@@ -1,13 +1,13 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
+import type { Administration } from '../../accounts/administration.ts';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
-import { parseKeyId } from '../../core/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
-import { invalidQuery, readTime } from './query.ts';
+import { invalidQuery, readText, readTime } from './query.ts';
 
 const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: 31,
@@ -31,13 +31,24 @@ export function showUsage({ store, nowMs }: ShowUsageOptions): RequestHandler {
   };
 }
 
-/** `GET /admin/v1/usage`: the same of all callers, or of the key `key`. */
-export function showUsageOfAll({ store, nowMs }: ShowUsageOptions): RequestHandler {
+export interface ShowUsageOfAllOptions extends ShowUsageOptions {
+  readonly administration: Pick<Administration, 'findKeyId' | 'findGroupId'>;
+}
+
+/**
+ * `GET /admin/v1/usage`: the same of all callers, of the key `key`, of the group `group`, or with
+ * `group=*` of all groups, by group.
+ */
+export function showUsageOfAll({ store, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
   return async (req, res) => {
-    const { key } = req.query;
-    const keyId = typeof key === 'string' ? parseKeyId(key) : undefined;
-    if (key !== undefined && keyId === undefined) throw invalidQuery('key', 'key must be the id of a key.');
-    const query = { ...(keyId !== undefined && { caller: [keyId] as const }), ...readQuery(req.query, nowMs()) };
+    const [key, group] = [readText('key', req.query), readText('group', req.query)];
+    if (key !== undefined && group !== undefined) throw invalidQuery('group', 'Send key or group, and not both.');
+    const span = readQuery(req.query, nowMs());
+    const query: UsageQuery = {
+      ...span,
+      ...(key !== undefined && { caller: [await administration.findKeyId(key)] }),
+      ...(group !== undefined && { group: group === '*' ? 'any' : await administration.findGroupId(group) }),
+    };
     const rows = await listUsage(store, query, untilServed(res));
     res.json({ object: 'list', data: rows.map(toUsageOfKey) } satisfies KeyUsageList);
   };
@@ -56,7 +67,7 @@ async function listUsage(
   );
 }
 
-function readQuery(query: Readonly<Record<string, unknown>>, nowMs: number): Omit<UsageQuery, 'caller'> {
+function readQuery(query: Readonly<Record<string, unknown>>, nowMs: number): Omit<UsageQuery, 'caller' | 'group'> {
   const { per = 'day' } = query;
   if (per !== 'hour' && per !== 'day' && per !== 'month')
     throw invalidQuery('per', 'per must be one of hour, day, month.');

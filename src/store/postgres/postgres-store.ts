@@ -1,8 +1,7 @@
 import { createHealth, createEngineStore } from '../shared/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
-import type { OperatorStore } from '../operator.ts';
-import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
+import { type Store, type StoreLog, StoreOpenError } from '../store.ts';
 import { ALONE, createEngine } from './engine.ts';
 import { toReason } from './failures.ts';
 import { listenForNotices } from './notices.ts';
@@ -23,13 +22,7 @@ export interface PostgresStoreOptions {
 const SPARE = 2;
 
 /** Opens the store on PostgreSQL and creates missing tables. Throws StoreOpenError. */
-export async function openPostgresStore({
-  url,
-  poolSize,
-  clock,
-  log,
-  limits,
-}: PostgresStoreOptions): Promise<Store & OperatorStore> {
+export async function openPostgresStore({ url, poolSize, clock, log, limits }: PostgresStoreOptions): Promise<Store> {
   const health = createHealth(log);
   const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
   const connections = openPool({ url, size: poolSize, onLost });

@@ -2,7 +2,6 @@ import type { ApiError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
-import type { OperatorStore } from '../operator.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
 import { createConfirmations } from './confirmations.ts';
@@ -40,7 +39,7 @@ export function createEngineStore({
   clock,
   log,
   hearCancels = hearNothing,
-}: EngineStoreParts): Store & OperatorStore {
+}: EngineStoreParts): Store {
   const confirmations = createConfirmations(queue);
   let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 

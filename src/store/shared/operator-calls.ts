@@ -1,4 +1,4 @@
-import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../operator.ts';
+import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../store.ts';
 import type { BatchQueue, CallOptions } from './batch-queue.ts';
 import { listRecords } from './pages.ts';
 import { toRecord, type RecordRow } from './rows.ts';

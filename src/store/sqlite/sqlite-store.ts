@@ -3,8 +3,7 @@ import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.t
 import { createHealth, createEngineStore } from '../shared/engine-store.ts';
 import type { RemoteEngine } from '../shared/operations.ts';
 import { coalesceCalls } from '../shared/coalesce.ts';
-import type { OperatorStore } from '../operator.ts';
-import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
+import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../store.ts';
 import { ownersInFiles, ownersInMemory, type Owners } from './owner-lock.ts';
 import { createDatabaseFile, identifyFile, MovedFile } from './open-file.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
 import type { BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
-import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
+import { type Store, type StoreLog, StoreOpenError } from '../../../src/store/store.ts';
 import { answerDoubts } from '../../support/answer-doubts.ts';
 import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
 import { PATIENT, useImpatientStores } from '../../support/patient.ts';
@@ -22,7 +21,7 @@ if (server !== undefined) {
     useImpatientStores();
     let database: TestDatabase;
     let proxy: StallingProxy;
-    let stores: (Store & OperatorStore)[];
+    let stores: Store[];
     let said: string[];
     let stopAnswering: () => void;
 
@@ -50,13 +49,13 @@ if (server !== undefined) {
       warn: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`),
     };
 
-    async function open(url = database.url, limits: Partial<BatchQueueLimits> = {}): Promise<Store & OperatorStore> {
+    async function open(url = database.url, limits: Partial<BatchQueueLimits> = {}): Promise<Store> {
       const store = await openPostgresStore({ url, poolSize: 3, clock: Date.now, log, limits });
       stores.push(store);
       return store;
     }
 
-    function openByProxy(): Promise<Store & OperatorStore> {
+    function openByProxy(): Promise<Store> {
       const url = new URL(database.url);
       url.host = `127.0.0.1:${proxy.port}`;
       return open(url.href);

@@ -9,7 +9,6 @@ import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { writeChanges, type Change } from '../../../src/store/postgres/changes.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { OperatorStore } from '../../../src/store/operator.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
@@ -22,7 +21,7 @@ const SILENT = { info: () => undefined, warn: () => undefined };
 if (server !== undefined) {
   describe('the locks of a batch on PostgreSQL', () => {
     let database: TestDatabase;
-    let store: Store & OperatorStore;
+    let store: Store;
     let connections: Connections;
     let owner: string;
     let other: Client;

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { listenForNotices, type NoticeOptions } from '../../../src/store/postgres/notices.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
-import type { OperatorStore } from '../../../src/store/operator.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft } from '../../support/records.ts';
@@ -40,7 +39,7 @@ if (server !== undefined) {
       await proxy.close();
     });
 
-    async function openStore(): Promise<Store & OperatorStore> {
+    async function openStore(): Promise<Store> {
       const options = { url: database.url, poolSize: 2, clock: Date.now, log: SILENT };
       const store = await openPostgresStore(options);
       closing.push(() => store.close());
