@@ -295,21 +295,27 @@ function toAdminKey(key: StoredKey, nowMs: number): AdminKey {
   return {
     object: 'key',
     id: keyId,
+    name: key.name,
     prefix,
+    ...describeAccount(key, nowMs),
     group: group === null ? null : { id: group.groupId, name: group.name },
     former_secret_until: formerUntilMs === null || formerUntilMs <= nowMs ? null : toSeconds(formerUntilMs),
-    ...describeAccount(key, nowMs),
   };
 }
 
 function toAdminGroup(group: StoredGroup, nowMs: number): AdminGroup {
-  return { object: 'group', id: group.groupId, keys: group.keys, ...describeAccount(group, nowMs) };
+  return {
+    object: 'group',
+    id: group.groupId,
+    name: group.name,
+    keys: group.keys,
+    ...describeAccount(group, nowMs),
+  };
 }
 
 function describeAccount(account: StoredAccount, nowMs: number) {
   const { limits } = account;
   return {
-    name: account.name,
     status: statusOf(account, nowMs),
     created_at: toSeconds(account.createdAtMs),
     expires_at: account.expiresAtMs === null ? null : toSeconds(account.expiresAtMs),

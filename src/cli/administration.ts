@@ -1,11 +1,11 @@
+import type { GroupId } from '../contract/ids.ts';
 import { createAdministration, type Administration } from '../accounts/administration.ts';
-import type { KeyId } from '../contract/ids.ts';
-import { parseKeyId, toGroupId, toKeyId } from '../core/ids.ts';
+import { toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities, type Identities } from '../identity/identities.ts';
-import type { AdminKey } from '../contract/types.ts';
+import type { AdminGroup, AdminKey } from '../contract/types.ts';
 import { newUniquePartAt } from '../identity/unique-part.ts';
-import { CliError, type CliContext } from './context.ts';
+import type { CliContext } from './context.ts';
 import { findDatabase, withStore, type OpenedStore } from './database.ts';
 
 export interface OpenAdministration extends OpenedStore {
@@ -44,29 +44,30 @@ function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
   };
 }
 
-/**
- * Returns the key with this id, prefix or name. Throws CliError when there is none or more than
- * one; it does not repeat the text, since it may be a secret.
- */
-export async function findKeyId(administration: Administration, text: string): Promise<KeyId> {
-  const keyId = parseKeyId(text);
-  if (keyId !== undefined) return keyId;
-  const found = (await listAllKeys(administration)).filter(({ name, prefix }) => name === text || prefix === text);
-  const [key, ...others] = found;
-  if (key === undefined) throw new CliError('There is no key with this id, prefix or name; keys list shows them.');
-  if (others.length > 0) throw new CliError(`There are ${found.length} such keys; name one by its id.`);
-  return key.id;
-}
-
 const PAGE = 100;
 
-/** Returns every key, newest first. */
-export async function listAllKeys(administration: Administration): Promise<readonly AdminKey[]> {
+/** Returns every key, or every key of a group, newest first. */
+export async function listAllKeys(administration: Administration, groupId?: GroupId): Promise<readonly AdminKey[]> {
   const keys: AdminKey[] = [];
   for (;;) {
     const after = keys.at(-1)?.id;
-    const page = await administration.listKeys({ limit: PAGE, ...(after !== undefined && { after }) });
+    const page = await administration.listKeys({
+      limit: PAGE,
+      ...(after !== undefined && { after }),
+      ...(groupId !== undefined && { groupId }),
+    });
     keys.push(...page.data);
     if (!page.has_more) return keys;
+  }
+}
+
+/** Returns every group, newest first. */
+export async function listAllGroups(administration: Administration): Promise<readonly AdminGroup[]> {
+  const groups: AdminGroup[] = [];
+  for (;;) {
+    const after = groups.at(-1)?.id;
+    const page = await administration.listGroups({ limit: PAGE, ...(after !== undefined && { after }) });
+    groups.push(...page.data);
+    if (!page.has_more) return groups;
   }
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Administration } from '../accounts/administration.ts';
 import type { KeyId } from '../contract/ids.ts';
-import type { AdminKey, IssuedKey, UpdateKey } from '../contract/types.ts';
-import { findKeyId, listAllKeys, withAdministration } from './administration.ts';
+import type { AdminGroup, AdminKey, IssuedKey, UpdateGroup, UpdateKey } from '../contract/types.ts';
+import { listAllKeys, withAdministration } from './administration.ts';
+import { confirmDeletion } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { formatCount, formatMomentOr } from './format.ts';
 import { addExamples } from './help.ts';
@@ -20,7 +21,14 @@ import { addSecret } from './keys-secret.ts';
 import { createPrinter, type Paint, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
-interface KeyOptions {
+interface KeyOptions extends LimitOptions {
+  readonly group?: OrNothing<string>;
+  /** In milliseconds. */
+  readonly grace?: number;
+}
+
+/** What keys and groups have alike. */
+export interface LimitOptions {
   readonly name?: string;
   readonly models?: OrNothing<string[]>;
   readonly rpm?: OrNothing<number>;
@@ -29,8 +37,6 @@ interface KeyOptions {
   readonly spendPerMonth?: OrNothing<string>;
   /** Unix time in seconds. */
   readonly expires?: OrNothing<number>;
-  /** In milliseconds. */
-  readonly grace?: number;
 }
 
 const MAX_RATE = 1_000_000_000;
@@ -52,7 +58,7 @@ export function addKeys(program: Command, context: CliContext): void {
 }
 
 function addCreate(keys: Command, context: CliContext): void {
-  const create = addKeyOptions(keys.command('create'), context)
+  const create = addGroupOption(addLimitOptions(keys.command('create'), context))
     .description('issue a key; its secret is shown this once')
     .requiredOption('--name <name>', 'what people call it')
     .option('--credits <amount>', 'makes it prepaid, with these credits; else its limits alone hold', parseAmountText)
@@ -63,6 +69,7 @@ function addCreate(keys: Command, context: CliContext): void {
           const { credits } = options;
           const key = await administration.createKey({ ...toBody(options), ...(credits !== undefined && { credits }) });
           showKey(context, command, key);
+          warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
           if (config.authMode !== 'managed') createPrinter(context, command).note(NOT_MANAGED);
         },
         { beginsKeys: true },
@@ -71,13 +78,37 @@ function addCreate(keys: Command, context: CliContext): void {
   addExamples(create, [
     ['keys create --name alice', 'no limits'],
     ['keys create --name ci --credits 10.00 --rpm 60 --expires 30d', 'prepaid, for a month'],
+    ['keys create --name bot --group research', 'within the credits and limits of a group'],
     ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, and what they may cost'],
   ]);
 }
 
 const NOT_MANAGED = 'The gateway takes such keys with AUTH_MODE=managed only; set it before its next start.';
 
-function addKeyOptions(command: Command, { nowMs }: CliContext): Command {
+/** Says that requests which name no limit of their output never run. */
+export function warnOfTokens(
+  context: CliContext,
+  command: Command,
+  { tpm }: Pick<LimitOptions, 'tpm'>,
+  defaultMaxOutputTokens: number,
+): void {
+  if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
+  createPrinter(context, command).note(
+    `A request that names no max_output_tokens counts as its input and ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
+      `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it never runs.`,
+  );
+}
+
+function addGroupOption(command: Command): Command {
+  return command.option(
+    '--group <group>',
+    'its group, by id or name; none for no group',
+    orWord('none', (text) => text),
+  );
+}
+
+/** Adds the options that keys and groups have alike. */
+export function addLimitOptions(command: Command, { nowMs }: CliContext): Command {
   const rate = orWord('none', wholeNumber(1, MAX_RATE));
   const amount = orWord('none', parseAmountText);
   return command
@@ -89,7 +120,13 @@ function addKeyOptions(command: Command, { nowMs }: CliContext): Command {
     .option('--expires <when>', 'such as 30d or 2027-01-31; never for no end', orWord('never', parseExpiry(nowMs)));
 }
 
-function toBody({ name, models, rpm, tpm, spendPerDay, spendPerMonth, expires }: KeyOptions): UpdateKey {
+function toBody({ group, ...options }: KeyOptions): UpdateKey {
+  return { ...toLimitsBody(options), ...(group !== undefined && { group: orNull(group) }) };
+}
+
+/** Returns what the options change. */
+export function toLimitsBody(options: LimitOptions): UpdateGroup {
+  const { name, models, rpm, tpm, spendPerDay, spendPerMonth, expires } = options;
   const limits = {
     ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
     ...(tpm !== undefined && { tokens_per_minute: orNull(tpm) }),
@@ -108,9 +145,11 @@ function addList(keys: Command, context: CliContext): void {
   const list = keys
     .command('list')
     .description('list all keys, newest first')
-    .action((_options: unknown, command: Command) =>
+    .option('--group <group>', 'only those of this group, by id or name')
+    .action(({ group }: { readonly group?: string }, command: Command) =>
       withAdministration(context, async ({ administration }) => {
-        const data = await listAllKeys(administration);
+        const groupId = group === undefined ? undefined : await administration.findGroupId(group);
+        const data = await listAllKeys(administration, groupId);
         createPrinter(context, command).show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
       }),
     );
@@ -127,13 +166,14 @@ function addShow(keys: Command, context: CliContext): void {
 }
 
 function addUpdate(keys: Command, context: CliContext): void {
-  const update = addKeyOptions(keys.command('update'), context)
+  const update = addGroupOption(addLimitOptions(keys.command('update'), context))
     .description('change what is named, and nothing else')
     .option('--name <name>', 'what people call it');
   onKey(update, context, (administration, id, options) => administration.updateKey(id, toBody(options)));
   addExamples(update, [
     ['keys update alice --rpm 120 --expires never', 'a new limit, and no end'],
     ['keys update alice --spend-per-day none', 'takes a limit away'],
+    ['keys update alice --group research', 'moves it; what runs is charged to the former group'],
   ]);
 }
 
@@ -169,13 +209,21 @@ function addDelete(keys: Command, context: CliContext): void {
     .command('delete')
     .description('delete a key with its credits, for good; its records stay until the retention ends')
     .argument('<key>', WHICH)
-    .action((text: string, _options: unknown, command: Command) =>
+    .option('--yes', 'do not ask')
+    .action((text: string, { yes = false }: { readonly yes?: boolean }, command: Command) =>
       withAdministration(context, async ({ administration }) => {
-        const deleted = await administration.deleteKey(await findKeyId(administration, text));
+        const { id, name, balance } = await administration.showKey(await administration.findKeyId(text));
+        const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
+        await confirmDeletion(context, {
+          what: `This deletes the key ${name} (${id})${credits}, for good.`,
+          name,
+          yes,
+        });
+        const deleted = await administration.deleteKey(id);
         createPrinter(context, command).show(deleted, () => [`${deleted.id} is deleted.`]);
       }),
     );
-  addExamples(remove, [['keys delete alice', 'keys disable can be taken back, this cannot']]);
+  addExamples(remove, [['keys delete alice --yes', 'keys disable can be taken back, this cannot']]);
 }
 
 const WHICH = 'its id, its prefix or its name';
@@ -187,7 +235,7 @@ function onKey(
 ): void {
   command.argument('<key>', WHICH).action((text: string, options: KeyOptions, command: Command) =>
     withAdministration(context, async ({ administration }) => {
-      showKey(context, command, await act(administration, await findKeyId(administration, text), options));
+      showKey(context, command, await act(administration, await administration.findKeyId(text), options));
     }),
   );
 }
@@ -198,7 +246,7 @@ function showKey(context: CliContext, command: Command, key: AdminKey | IssuedKe
   if ('secret' in key) printer.note('The secret is shown this once. Only a hash of it is kept.');
 }
 
-const STATUS_STYLES: Readonly<Record<AdminKey['status'], Style>> = {
+export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
   active: 'green',
   disabled: 'red',
   expired: 'yellow',
@@ -207,6 +255,7 @@ const STATUS_STYLES: Readonly<Record<AdminKey['status'], Style>> = {
 const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
+  { title: 'GROUP', of: ({ group }) => group?.name ?? '' },
   { title: 'PREFIX', of: ({ prefix }) => prefix },
   { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
   { title: 'BALANCE', of: ({ balance }) => balance ?? '', align: 'right' },
@@ -217,29 +266,39 @@ const COLUMNS: readonly Column<AdminKey>[] = [
 ];
 
 function describe(key: AdminKey | IssuedKey, paint: Paint): string[] {
-  const { limits } = key;
   return formatFields(
     [
       ['id', key.id],
       ...('secret' in key ? [['secret', key.secret] as const] : []),
       ['name', key.name],
       ['prefix', key.prefix],
-      ['status', key.status],
-      ['created', formatMomentOr('', toMs(key.created_at))],
-      ['expires', formatMomentOr('never', toMs(key.expires_at))],
+      ['group', key.group?.name ?? 'none'],
       ['former secret until', formatMomentOr('none', toMs(key.former_secret_until))],
-      ['models', key.models?.join(', ') ?? 'any'],
-      ['requests per minute', formatLimit(limits.requests_per_minute)],
-      ['tokens per minute', formatLimit(limits.tokens_per_minute)],
-      ['spend per day', limits.spend_per_day ?? 'no limit'],
-      ['spend per month', limits.spend_per_month ?? 'no limit'],
-      ['balance', key.balance ?? 'not prepaid'],
-      ['held', key.held],
-      ['spent today', key.spent_today],
-      ['spent this month', key.spent_this_month],
+      ...describeAccount(key),
     ],
     paint,
   );
+}
+
+type Field = readonly [name: string, value: string];
+
+/** Returns what keys and groups have alike. */
+export function describeAccount(account: Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>): readonly Field[] {
+  const { limits } = account;
+  return [
+    ['status', account.status],
+    ['created', formatMomentOr('', toMs(account.created_at))],
+    ['expires', formatMomentOr('never', toMs(account.expires_at))],
+    ['models', account.models?.join(', ') ?? 'any'],
+    ['requests per minute', formatLimit(limits.requests_per_minute)],
+    ['tokens per minute', formatLimit(limits.tokens_per_minute)],
+    ['spend per day', limits.spend_per_day ?? 'no limit'],
+    ['spend per month', limits.spend_per_month ?? 'no limit'],
+    ['balance', account.balance ?? 'not prepaid'],
+    ['held', account.held],
+    ['spent today', account.spent_today],
+    ['spent this month', account.spent_this_month],
+  ];
 }
 
 function formatLimit(limit: number | null): string {

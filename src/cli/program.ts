@@ -9,6 +9,7 @@ import type { CliContext } from './context.ts';
 import { addCredits } from './credits.ts';
 import { addDatabase } from './db.ts';
 import { addDoctor } from './doctor.ts';
+import { addGroups } from './groups.ts';
 import { addInit } from './init.ts';
 import { addKeys } from './keys.ts';
 import { addRequests } from './requests.ts';
@@ -68,6 +69,7 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
   addDoctor(program, context);
   addRun(program, context, onAgentEnd);
   addKeys(program, context);
+  addGroups(program, context);
   addCredits(program, context);
   addRequests(program, context);
   addUsage(program, context);

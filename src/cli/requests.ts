@@ -4,8 +4,8 @@ import { labelCaller } from '../accounts/usage.ts';
 import type { Config } from '../config/config.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import { ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
-import type { RequestId } from '../contract/ids.ts';
-import { parseRequestId } from '../core/ids.ts';
+import type { GroupId, RequestId } from '../contract/ids.ts';
+import { parseGroupId, parseRequestId } from '../core/ids.ts';
 import { toRecord } from '../requests/show-record.ts';
 import {
   MOST_CALLERS,
@@ -32,6 +32,7 @@ interface ListOptions {
   readonly model?: string;
   readonly error?: ErrorCode;
   readonly key?: string;
+  readonly group?: string;
   readonly from?: number;
   readonly until?: number;
 }
@@ -54,7 +55,8 @@ function addFilters(command: Command): Command {
     .addOption(new Option('--status <status>').choices(['processing', 'succeeded', 'failed', 'cancelled']))
     .option('--model <model>', 'only requests for this model, as the caller named it')
     .option('--error <code>', 'only requests that ended with this error, as the column ERROR shows it', toErrorCode)
-    .option('--key <key>', 'only requests of this caller, as the column KEY shows it')
+    .option('--key <key>', 'only requests of this caller: the name of a key, or what the column KEY shows')
+    .option('--group <group>', 'only requests of this group, by id or name')
     .option('--from <time>', 'only requests that arrived at this time or later', parseMoment)
     .option('--until <time>', 'only requests that arrived before this time', parseMoment)
     .option('--limit <n>', 'how many, up to 100', wholeNumber(1, 100), 20);
@@ -81,7 +83,8 @@ function addList(requests: Command, context: CliContext): void {
     );
   addExamples(list, [
     ['requests list --status failed', 'what went wrong lately'],
-    ['requests list --key key_… --model llama-3.3-70b', 'of one key, for one model'],
+    ['requests list --group research --status failed', 'of all keys of a group'],
+    ['requests list --key alice --model llama-3.3-70b', 'of one key, for one model'],
     ['requests list --error upstream_timeout --from 2026-11-01', 'of one error, since a day'],
   ]);
 }
@@ -154,11 +157,31 @@ async function listNewest(store: OpenStore, options: ListOptions): Promise<reado
 }
 
 async function listPage(store: OpenStore, options: ListOptions): Promise<OperatorPage> {
-  const page = await store.listAll(toQuery(options));
+  const page = await store.listAll({
+    ...toQuery(options),
+    ...(options.key !== undefined && { callerPrefix: await findCaller(store, options.key) }),
+    ...(options.group !== undefined && { groupId: await findGroup(store, options.group) }),
+  });
   if (page !== undefined) return page;
   throw new CliError(
     `More than ${MOST_CALLERS} callers begin with ${options.key}; give more of the one that you mean.`,
   );
+}
+
+async function findCaller(store: OpenStore, text: string): Promise<string> {
+  const page = await store.listKeys({ limit: 2, name: text });
+  const [key, ...others] = page?.keys ?? [];
+  if (others.length > 0) throw new CliError('There are several such keys; name one by its id.');
+  return key?.keyId ?? text;
+}
+
+async function findGroup(store: OpenStore, text: string): Promise<GroupId> {
+  const groupId = parseGroupId(text);
+  if (groupId !== undefined) return groupId;
+  const page = await store.listGroups({ limit: 1, name: text });
+  const [group] = page?.groups ?? [];
+  if (group === undefined) throw new CliError('There is no group with this id or name.');
+  return group.groupId;
 }
 
 type PrintRecords = (records: readonly OwnedRecord[]) => void;
@@ -186,14 +209,13 @@ function toLine(record: OwnedRecord): string {
     .join('  ');
 }
 
-function toQuery({ limit, after, status, model, error, key, from, until }: ListOptions): OperatorQuery {
+function toQuery({ limit, after, status, model, error, from, until }: ListOptions): OperatorQuery {
   return {
     limit,
     ...(after !== undefined && { after }),
     ...(status !== undefined && { status }),
     ...(model !== undefined && { model }),
     ...(error !== undefined && { errorCode: error }),
-    ...(key !== undefined && { callerPrefix: key }),
     ...(from !== undefined && { fromMs: from }),
     ...(until !== undefined && { untilMs: until }),
   };
@@ -257,6 +279,7 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
       ['stream', record.stream ? 'yes' : 'no'],
       ...(record.upstream === null ? [] : [['backend', record.upstream] as const]),
       ['key', labelCaller(record.caller)],
+      ['group', record.groupId ?? 'none'],
       ['started', `${formatMoment(record.createdAtMs)} UTC`],
       ['ended', formatMomentOr('not yet', record.completedAtMs)],
       ['took', tookOf(record)],
@@ -273,5 +296,9 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
 
 function toJson(config: Config): (record: OwnedRecord) => object {
   const baseUrl = toGatewayUrl(config);
-  return (record) => ({ ...toRecord(record, { baseUrl, exposeUpstream: true }), key: labelCaller(record.caller) });
+  return (record) => ({
+    ...toRecord(record, { baseUrl, exposeUpstream: true }),
+    key: labelCaller(record.caller),
+    group: record.groupId,
+  });
 }

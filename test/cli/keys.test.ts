@@ -66,6 +66,7 @@ describe('keys', () => {
     expect(key).to.deep.equal({
       object: 'key',
       name: 'ci',
+      group: null,
       prefix: secret.slice(0, 10),
       status: 'active',
       created_at: NOW_MS / 1000,
@@ -134,10 +135,10 @@ describe('keys', () => {
     });
     expect(await cli(`keys disable ${secret}`)).to.deep.include({
       status: 1,
-      stderr: 'There is no key with this id, prefix or name; keys list shows them.\n',
+      stderr: 'There is no key with this id, prefix or name.\n',
     });
     expect((await cli('keys create --name one')).stderr).to.equal('There is a key with this name already.\n');
-    expect((await cli(`keys delete key_${'0'.repeat(32)}`)).stderr).to.equal('There is no key with this id.\n');
+    expect((await cli(`keys delete key_${'0'.repeat(32)} --yes`)).stderr).to.equal('There is no key with this id.\n');
   });
 
   it('finds every key, also when there are more than fit on one page', async () => {
@@ -153,7 +154,11 @@ describe('keys', () => {
     expect(await json('keys disable k')).to.include({ status: 'disabled' });
     expect((await cli('keys list', true)).stdout).to.contain('\u{1b}[31mdisabled');
     expect(await json('keys enable k')).to.include({ status: 'active' });
-    expect((await cli('keys delete k')).stdout).to.equal(`${id} is deleted.\n`);
+    expect(await cli('keys delete k')).to.deep.include({
+      status: 1,
+      stderr: `This deletes the key k (${id}), for good. Add --yes to do it.\n`,
+    });
+    expect((await cli('keys delete k --yes')).stdout).to.equal(`${id} is deleted.\n`);
     expect((await cli('keys list')).stdout).to.equal('None.\n');
   });
 

@@ -24,7 +24,7 @@ const OF_KEYS = [
   'keys rotate k',
   'keys disable k',
   'keys enable k',
-  'keys delete k',
+  'keys delete k --yes',
   'credits grant k 5',
   'credits adjust k -5',
   'credits list k',

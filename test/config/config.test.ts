@@ -47,6 +47,7 @@ describe('readConfig', () => {
       prices: null,
       modelsFile: null,
       models: null,
+      defaultGroup: null,
       defaultMaxOutputTokens: 4096,
       compactionModel: null,
       compactionMaxOutputTokens: 4096,
