@@ -86,6 +86,22 @@ describe('parameters that the Responses format does not have', () => {
         for (const field of fields.split(/,(?=")/)) expect(backend.requests.at(-1)?.text, path).to.include(field);
       }
     });
+
+    it(`keep the digits of long integers in the schemas of ${size}`, async () => {
+      const schema = '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
+      const body = `{"model":"m","input":"Hi${padding}",
+        "tools":[{"type":"function","name":"find","parameters":${schema}},
+          {"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"look","parameters":${schema}}]}],
+        "text":{"format":{"type":"json_schema","name":"found","schema":${schema}}}}`;
+      await open('vllm');
+      const headers = { authorization: 'Bearer k', 'content-type': 'application/json' };
+      const reply = await fetch(`${gateway.url}/api/v1/responses`, { method: 'POST', headers, body });
+      const echoed = await reply.text();
+      expect(reply.status, echoed).to.equal(200);
+      const count = (text = '') => text.split('"maximum":9223372036854775807}').length - 1;
+      expect(count(backend.requests.at(-1)?.text)).to.equal(3);
+      expect(count(echoed)).to.equal(3);
+    });
   }
 
   it('are named where they have no effect, with what to write instead, and do not reach openai', async () => {

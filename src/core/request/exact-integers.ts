@@ -13,12 +13,18 @@ declare global {
   }
 }
 
+/** Their JSON Schemas are passed on as they are. */
+const WITH_SCHEMAS = new Set(['tools', 'text']);
+
 /**
- * Returns the request with the integers of the body itself in the parameters that are passed on.
- * Numbers of JavaScript round them from 2^53 on, and a `seed` may have 64 bits.
+ * Returns the request with the integers of the body itself in the parameters and JSON Schemas that
+ * are passed on. Numbers of JavaScript round them from 2^53 on, and a `seed` or a `maximum` may have
+ * 64 bits.
  */
 export function withExactIntegers(request: CreateResponse, body: Buffer): CreateResponse {
-  const rounded = Object.entries(request).filter(([name, value]) => !isKnownParameter(name) && hasRounded(value));
+  const rounded = Object.entries(request).filter(
+    ([name, value]) => (WITH_SCHEMAS.has(name) || !isKnownParameter(name)) && hasRounded(value),
+  );
   if (rounded.length === 0) return request;
   const names = new Set(rounded.map(([name]) => name));
   const exact: Record<string, unknown> = {};
@@ -29,6 +35,7 @@ export function withExactIntegers(request: CreateResponse, body: Buffer): Create
 }
 
 function hasRounded(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasRounded);
   if (typeof value === 'object' && value !== null) return Object.values(value).some(hasRounded);
   return isRounded(value);
 }
