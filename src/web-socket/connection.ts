@@ -8,6 +8,7 @@ import type { RequestId } from '../contract/ids.ts';
 import type { Load } from '../http/access/load.ts';
 import type { Share } from '../http/access/shares.ts';
 import type { Caller } from '../requests/incoming.ts';
+import { nextTurn } from '../requests/next-turn.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { readControl } from './frames.ts';
@@ -175,7 +176,12 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     clearTimeout(idle);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       await answer(next);
-      if (ws.isPaused && isOpen() && waiting.length < MAX_WAITING) ws.resume();
+      if (ws.isPaused && isOpen() && waiting.length < MAX_WAITING) {
+        ws.resume();
+        frames.resume();
+      }
+      // Thousands of frames that are refused at once would hold up all other connections.
+      if (waiting.length > 0) await nextTurn();
     }
     isServing = false;
     if (isOpen()) idle = openIdle();
@@ -247,7 +253,7 @@ function readFrames({
   const pass = (bytes: Buffer): void => {
     for (const listener of listeners) Reflect.apply(listener, socket, [bytes]);
   };
-  const reader = openFrameReader({ ...options, pass });
+  const reader = openFrameReader({ ...options, pass, isPaused: () => ws.isPaused });
   socket.removeAllListeners('data').on('data', (bytes: Buffer) => reader.read(bytes));
   ws.on('error', () => reader.stop());
   return reader;

@@ -13,11 +13,15 @@ export interface FrameReaderOptions {
   readonly hold: (bytes: number) => boolean;
   /** Is how `ws` reads. It tells of a message before it returns. */
   readonly pass: (bytes: Buffer) => void;
+  /** Whether the connection takes no further message now. Then the rest waits for `resume`. */
+  readonly isPaused: () => boolean;
 }
 
 export interface FrameReader {
   /** Reads bytes as they arrive, and changes them. */
   read(bytes: Buffer): void;
+  /** Reads what has waited. */
+  resume(): void;
   /** Returns the message of which `ws` tells, if it was collected. */
   message(): Buffer | undefined;
   /** Drops all that comes from now on. */
@@ -53,9 +57,9 @@ interface Message {
 const NOTHING = Buffer.alloc(0);
 
 /** Returns a reader of the frames of one client. */
-export function openFrameReader({ maxBytes, hold, pass }: FrameReaderOptions): FrameReader {
-  /** The first bytes of a header. */
-  let begun: Buffer = NOTHING;
+export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderOptions): FrameReader {
+  /** The first bytes of a header, or all that has come since the pause. */
+  let unread: Buffer = NOTHING;
   /** What is left of a frame that goes to `ws`. */
   let passing = { isClose: false, bytes: 0 };
   let arriving: Arriving | undefined;
@@ -64,11 +68,8 @@ export function openFrameReader({ maxBytes, hold, pass }: FrameReaderOptions): F
   let isOver = false;
 
   return {
-    read(piece) {
-      let bytes = begun.length === 0 ? piece : Buffer.concat([begun, piece]);
-      begun = NOTHING;
-      while (bytes.length > 0) bytes = bytes.subarray(isOver ? bytes.length : readSome(bytes));
-    },
+    read,
+    resume: () => read(NOTHING),
     message: () => whole,
     stop,
   };
@@ -78,15 +79,26 @@ export function openFrameReader({ maxBytes, hold, pass }: FrameReaderOptions): F
     collected = undefined;
   }
 
-  /** Returns how many of the bytes it has read. */
+  function read(piece: Buffer): void {
+    unread = unread.length === 0 ? piece : Buffer.concat([unread, piece]);
+    while (unread.length > 0 && mayRead()) {
+      const readBytes = readSome(unread);
+      if (readBytes === 0) return;
+      unread = unread.subarray(readBytes);
+    }
+    if (isOver) unread = NOTHING;
+  }
+
+  function mayRead(): boolean {
+    return !isOver && !isPaused();
+  }
+
+  /** Returns how many of the bytes it has read; none of a header that has not come whole. */
   function readSome(bytes: Buffer): number {
     if (arriving !== undefined) return collect(arriving, bytes);
     if (passing.bytes > 0) return passOn(bytes);
     const header = headerIn(bytes);
-    if (header === undefined) {
-      begun = Buffer.from(bytes);
-      return bytes.length;
-    }
+    if (header === undefined) return 0;
     if (isCollected(header)) {
       const mask = Buffer.from(bytes.subarray(header.headerBytes - MASK_BYTES, header.headerBytes));
       begin(header, mask);

@@ -285,6 +285,16 @@ describe('a frame', () => {
     responseOf(await (await scene.speak()).ask({ ...HELLO, input: half }));
   });
 
+  it('that is refused, thousands of times at once, holds up no other connection', async () => {
+    const speaker = await scene.open();
+    const other = await scene.speak();
+    let refused = 0;
+    speaker.ws.on('message', () => (refused += 1));
+    for (let count = 0; count < 5000; count++) speaker.ws.send('{}');
+    responseOf(await other.ask(HELLO));
+    expect(refused).to.be.below(500);
+  });
+
   it('of a client that pings all the time leaves nothing behind', async () => {
     const speaker = await scene.open({ MAX_BODY_BYTES: '100000', MAX_BODY_BYTES_IN_FLIGHT: '100000' });
     const pongs = new Promise<void>((resolve) => {

@@ -52,6 +52,7 @@ describe('the reader of frames', () => {
         const message = reader.message();
         if (message !== undefined) messages.push(message.toString());
       },
+      isPaused: () => false,
     });
     const sent = Buffer.concat(frames);
     for (let at = 0; at < sent.length; at += pieceBytes) reader.read(Buffer.from(sent.subarray(at, at + pieceBytes)));
@@ -87,10 +88,33 @@ describe('the reader of frames', () => {
   it('passes on what is small as it came', () => {
     const frames = Buffer.concat([small, ping, small]);
     const passed: Buffer[] = [];
-    const reader = openFrameReader({ maxBytes: 10, hold: () => false, pass: (bytes) => void passed.push(bytes) });
+    const reader = openFrameReader({
+      maxBytes: 10,
+      hold: () => false,
+      pass: (bytes) => void passed.push(bytes),
+      isPaused: () => false,
+    });
     reader.read(frames);
     expect(Buffer.concat(passed)).to.deep.equal(frames);
     expect(passed.every(({ buffer }) => buffer === frames.buffer)).to.equal(true);
+  });
+
+  it('lets the frames wait that come in a pause, though they came with others', () => {
+    const passed: Buffer[] = [];
+    const reader = openFrameReader({
+      maxBytes: 10,
+      hold: () => false,
+      pass: (bytes) => void passed.push(bytes),
+      isPaused: () => passed.length % 2 === 1,
+    });
+    reader.read(Buffer.concat([small, ping, small, ping]));
+    expect(passed).to.deep.equal([small]);
+    passed.push(ping);
+    reader.resume();
+    expect(passed).to.deep.equal([small, ping, ping]);
+    reader.stop();
+    reader.resume();
+    expect(passed.length).to.equal(3);
   });
 
   it('collects binary messages, which may be no text', () => {
