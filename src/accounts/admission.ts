@@ -42,6 +42,11 @@ export interface AdmissionTerms {
    * that answered if it costs more. Returns null when the model asked for has no price.
    */
   costOf(usage: Usage, answeredBy: string | null): number | null;
+  /**
+   * Lets the request go to a backend with another name for the model, whose price holds from now
+   * on. Returns false if the key may not use that name, or if it costs more than is held.
+   */
+  move(to: Pick<Ask, 'model' | 'backendModel'>): boolean;
   taken(rates: RateStanding | undefined): RateCharge;
   explain(refused: Refused): Promise<ApiError>;
 }
@@ -51,6 +56,7 @@ type Refused = Extract<Acceptance, { readonly kind: 'refused' }>;
 const FREE: AdmissionTerms = {
   hold: undefined,
   costOf: () => null,
+  move: () => true,
   taken: () => NO_RATE_CHARGE,
   explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
@@ -78,7 +84,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
     admit(key, ask) {
       assertKey(key);
       const inForce = prices.present;
-      const price = inForce?.find(ask.model, ask.backendModel);
+      let price = inForce?.find(ask.model, ask.backendModel);
+      let asked: Pick<Ask, 'model' | 'backendModel'> = ask;
       checkModel(key, ask, price);
       const expected = {
         inputTokens: ask.estimatedInputTokens,
@@ -95,9 +102,17 @@ export function createAdmission(options: AdmissionOptions): Admission {
       };
       return {
         hold,
+        move({ model, backendModel }) {
+          const other = inForce?.find(model, backendModel);
+          const isCovered = other !== undefined && holdOf(other, expected) <= hold.heldMicro;
+          if (!mayUse(key, model, backendModel) || (paysPerUse(key) && !isCovered)) return false;
+          price = other;
+          asked = { model, backendModel };
+          return true;
+        },
         costOf(usage, answeredBy) {
           if (price === undefined) return null;
-          const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, ask);
+          const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, asked);
           return Math.max(costOf(price, usage), other === undefined ? 0 : costOf(other, usage));
         },
         taken: (rates) => rateLimits.taken(keyId, tokens, rates),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
 import type { Connected } from '../core/chat.ts';
 import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
-import type { AskOptions, ChatBackend, ChatRelay, RelayedRefusal } from './chat.ts';
+import type { AskOptions, ChatBackend, ChatRelay, RelayedRefusal, RelayRequest } from './chat.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -21,7 +21,7 @@ export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
 
 export interface RoutedInputCounter {
   /** Asks the first choice. Returns undefined if it cannot tell. */
-  count(chat: ChatBody, asking: AskOptions & Pick<RoutedAskOptions, 'route'>): Promise<number | undefined>;
+  count(chat: ChatBody, asking: AskOptions & { readonly route: Pick<Route, 'alike'> }): Promise<number | undefined>;
 }
 
 export interface BackendsOptions {
@@ -38,26 +38,33 @@ export interface BackendChange extends RestChange {
   readonly backend: string;
 }
 
-export interface RoutedAskOptions extends AskOptions {
-  readonly route: Pick<Route, 'backends'>;
+export interface RoutedAskOptions<Sent> extends AskOptions {
+  readonly route: Pick<Route, 'backends' | 'alike'>;
+  /**
+   * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
+   * only those that are alike are asked.
+   */
+  readonly move?: (backend: BackendSpec) => MaybePromise<Sent | undefined>;
   /** Callers take turns where requests wait. */
   readonly caller: string;
   /** Is called with the name of each backend that is asked. */
   readonly note: (backend: string) => void;
 }
 
+type MaybePromise<Value> = Value | Promise<Value>;
+
 export interface RoutedChatBackend {
   ask(
-    request: Parameters<ChatBackend['ask']>[0],
-    options: RoutedAskOptions,
+    request: ChatBody,
+    options: RoutedAskOptions<ChatBody>,
     listener: Parameters<ChatBackend['ask']>[2],
   ): Promise<void>;
 }
 
 export interface RoutedChatRelay {
   relay(
-    request: Parameters<ChatRelay['relay']>[0],
-    options: RoutedAskOptions,
+    request: RelayRequest,
+    options: RoutedAskOptions<RelayRequest>,
     listener: Parameters<ChatRelay['relay']>[2],
   ): Promise<RelayedRefusal | undefined>;
 }
@@ -98,6 +105,8 @@ export type TryEnd =
   | { readonly kind: 'whole' }
   /** The caller has left or was refused, which says nothing of the backend. */
   | { readonly kind: 'left' }
+  /** The request could not go there, and the backend has not heard of it. */
+  | { readonly kind: 'unasked' }
   | { readonly kind: 'failed'; readonly thrown: unknown };
 
 export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInputCounter, Connected {
@@ -112,7 +121,7 @@ export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInpu
   /** Whether one of them may be asked now. */
   isAnyOpen(): boolean;
   /** Takes a place at the best backend of the route that was not tried before. Throws ApiError. */
-  begin(asking: Pick<RoutedAskOptions, 'route' | 'caller' | 'signal'>, tried?: ReadonlySet<string>): Promise<Try> | Try;
+  begin(asking: Beginning, tried?: ReadonlySet<string>): MaybePromise<Try>;
   /** Later requests go by the new list. Running ones end where they are. */
   replace(specs: readonly BackendSpec[]): void;
   close(): Promise<void>;
@@ -129,6 +138,7 @@ interface Backend {
 /** Of one request. */
 export const MAX_TRIES = 3;
 const WHOLE = { kind: 'whole' } as const;
+const UNASKED = { kind: 'unasked' } as const;
 
 /** Opens the backends of this list. */
 export function createBackends(first: readonly BackendSpec[], options: BackendsOptions): Backends {
@@ -178,8 +188,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     if (backend.running === 0 && draining.delete(backend)) void backend.chat.close();
   }
 
-  function begin({ route, caller, signal }: Beginning, tried?: ReadonlySet<string>): Promise<Try> | Try {
-    const candidates = route.backends.flatMap((name) => {
+  function begin({ backends, caller, signal }: Beginning, tried?: ReadonlySet<string>): MaybePromise<Try> {
+    const candidates = backends.flatMap((name) => {
       const backend = listed.get(name);
       return backend === undefined || tried?.has(name) === true ? [] : [backend];
     });
@@ -189,7 +199,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     if (awake.length === 0) throw noneAvailable(candidates);
     signal.throwIfAborted();
     // The list may change while the request waits.
-    const wants = ({ spec }: Backend): boolean => route.backends.includes(spec.name) && tried?.has(spec.name) !== true;
+    const wants = ({ spec }: Backend): boolean => backends.includes(spec.name) && tried?.has(spec.name) !== true;
     return queue.wait({ caller, signal, wants, timeoutMs: options.queueTimeoutMs, expire: allBusy }).then(toTry);
   }
 
@@ -227,8 +237,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   function judge({ spec, rest, counts }: Backend, how: TryEnd, isSlow: boolean): void {
-    if (how.kind === 'left') {
-      counts.cancelled += 1;
+    if (how.kind === 'left' || how.kind === 'unasked') {
+      if (how.kind === 'left') counts.cancelled += 1;
       return rest.leave();
     }
     if (how.kind === 'whole') {
@@ -248,21 +258,35 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   /** Tries one backend after the other while `work` has not called `begun`. */
-  async function attempt(asking: RoutedAskOptions, isStream: boolean, work: Work): Promise<RelayedRefusal | undefined> {
+  async function attempt<Sent>(
+    first: Sent,
+    asking: RoutedAskOptions<Sent>,
+    isStream: boolean,
+    work: Work<Sent>,
+  ): Promise<RelayedRefusal | undefined> {
     const startedMs = nowMs();
-    const mostTries = Math.min(MAX_TRIES, asking.route.backends.length);
+    const { route, caller, signal } = asking;
+    const backends = asking.move === undefined ? route.alike : route.backends;
+    const beginning = { backends, caller, signal };
+    const mostTries = Math.min(MAX_TRIES, backends.length);
     const tried = new Set<string>();
+    let tries = 0;
+    let hasMoved = false;
     let failure: Failure | undefined;
     for (;;) {
-      const place = await beginAgain(asking, tried, failure);
+      const place = await beginAgain(beginning, tried, failure);
       if (place === undefined) return tell(failure);
       const { spec, chat } = place;
       tried.add(spec.name);
+      hasMoved ||= !route.alike.includes(spec.name);
+      const sent = hasMoved ? await moveTo(place, asking) : first;
+      if (sent === undefined) continue;
+      tries += 1;
       if (!spec.isOnly) asking.note(spec.name);
       const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
       const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
       // A time-out may have run, so a later try needs a share only where it may follow one.
-      const shareMs = options.failover === 'any' ? leftMs / (mostTries - tried.size + 1) : leftMs;
+      const shareMs = options.failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
       const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
       // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
       const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
@@ -271,7 +295,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
         hasBegun = true;
         place.answered(slowMs);
       };
-      const next = await failureOf(work(chat, given, begun));
+      const next = await failureOf(work(sent, chat, given, begun));
       if (next === undefined) {
         place.end(WHOLE);
         return undefined;
@@ -281,13 +305,29 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       if (hasBegun || isLeft) return tell(next);
       // What may have run keeps the idempotency key, whatever a later try says.
       if (failure === undefined || blameOf(failure.thrown) === 'refused') failure = next;
-      if (tried.size === mostTries || !movesOn(next.thrown)) return tell(failure);
+      if (tries === mostTries || !movesOn(next.thrown)) return tell(failure);
+    }
+  }
+
+  /** Returns undefined if the request cannot go there. */
+  async function moveTo<Sent>(
+    place: Try,
+    { move, signal }: Pick<RoutedAskOptions<Sent>, 'move' | 'signal'>,
+  ): Promise<Sent | undefined> {
+    try {
+      const sent = await move?.(place.spec);
+      signal.throwIfAborted();
+      if (sent === undefined) place.end(UNASKED);
+      return sent;
+    } catch (thrown) {
+      place.end(UNASKED);
+      throw thrown;
     }
   }
 
   /** Without another place the caller is told what the last backend said. */
   async function beginAgain(
-    asking: RoutedAskOptions,
+    asking: Beginning,
     tried: ReadonlySet<string>,
     failure: Failure | undefined,
   ): Promise<Try | undefined> {
@@ -341,15 +381,15 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       forModel: (model) => [...new Set([...listed.values()].flatMap(({ chat }) => chat.refusals.forModel(model)))],
     },
     async count(request, { route, ...asking }) {
-      const backend = listed.get(route.backends[0] ?? '');
+      const backend = listed.get(route.alike[0] ?? '');
       if (backend === undefined) return undefined;
       return backend.chat.count(request, { ...asking, headers: withKey(asking.headers, backend.spec) });
     },
     begin,
     replace,
     async ask(request, asking, listener) {
-      await attempt(asking, request.stream === true, async (chat, given, begun) => {
-        await chat.ask(request, given, {
+      await attempt(request, asking, request.stream === true, async (sent, chat, given, begun) => {
+        await chat.ask(sent, given, {
           begin(answer) {
             begun();
             listener.begin(answer);
@@ -360,8 +400,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       });
     },
     relay: (request, asking, listener) =>
-      attempt(asking, request.stream, (chat, given, begun) =>
-        chat.relay(request, given, {
+      attempt(request, asking, request.stream, (sent, chat, given, begun) =>
+        chat.relay(sent, given, {
           begin(answer) {
             begun();
             return listener.begin(answer);
@@ -382,9 +422,17 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   };
 }
 
-type Beginning = Pick<RoutedAskOptions, 'route' | 'caller' | 'signal'>;
+interface Beginning extends Pick<RoutedAskOptions<unknown>, 'caller' | 'signal'> {
+  /** The first choice first. */
+  readonly backends: readonly string[];
+}
 
-type Work = (chat: SingleBackend, asking: AskOptions, begun: () => void) => Promise<RelayedRefusal | undefined>;
+type Work<Sent> = (
+  sent: Sent,
+  chat: SingleBackend,
+  asking: AskOptions,
+  begun: () => void,
+) => Promise<RelayedRefusal | undefined>;
 
 /** A refusal that the client may see is returned, and others are thrown. */
 interface Failure {

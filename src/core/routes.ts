@@ -35,10 +35,12 @@ export interface BackendTimeouts {
   readonly idleTimeoutMs?: number;
 }
 
-/** Backends that get the same chat request. */
+/** The backends that have a model, and what a request is made for. */
 export interface Route extends Pick<RoutedBackend, 'dialect' | 'upstreamDialect' | 'modelAliases'> {
   /** Their names, the first choice first. */
   readonly backends: readonly string[];
+  /** Those that get the request as it was made. For the others it must be made again. */
+  readonly alike: readonly string[];
 }
 
 export interface Routes {
@@ -58,8 +60,7 @@ interface Candidate {
 
 /**
  * Returns the routes to these backends. `isAvailable` says who would take a request now: where
- * backends differ in dialect or in the model's name, the best available one decides for all, since
- * a request is translated once.
+ * backends differ in dialect or in the model's name, a request is made for the best available one.
  */
 export function createRoutes(
   backends: readonly RoutedBackend[],
@@ -79,7 +80,7 @@ export function createRoutes(
       const ranked = rank(fit, hashOf(affinity()));
       const best = ranked.find(({ backend }) => isAvailable(backend.name)) ?? ranked[0] ?? only;
       const alike = ranked.filter(({ backend }) => isAlike(backend, best.backend, model));
-      return { ...best.alone, backends: alike.map(({ backend }) => backend.name) };
+      return { ...best.alone, backends: ranked.map(nameOf), alike: alike.map(nameOf) };
     },
   };
 }
@@ -100,12 +101,21 @@ function toCandidate(backend: RoutedBackend): Candidate {
   return {
     backend,
     hash: hashOf(name),
-    alone: { backends: [name], dialect, upstreamDialect, modelAliases },
+    alone: { backends: [name], alike: [name], dialect, upstreamDialect, modelAliases },
     serves(model) {
       const known = modelAliases.get(model) ?? model;
       return matchers === undefined || matchers.some((fits) => fits(known));
     },
   };
+}
+
+/** Returns whether all backends of the route get the request as it was made. */
+export function isOfOneKind({ backends, alike }: Pick<Route, 'backends' | 'alike'>): boolean {
+  return backends.length === alike.length;
+}
+
+function nameOf({ backend }: Candidate): string {
+  return backend.name;
 }
 
 function isAlike(one: RoutedBackend, other: RoutedBackend, model: string): boolean {

@@ -31,6 +31,8 @@ export interface Accepted extends ReplyGate {
   readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
+  /** Settles by this plan from now on; returns false if the hold does not allow it. */
+  move(plan: Plan): boolean;
   /** Waits until it is decided. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
@@ -102,6 +104,7 @@ const NOTHING_CAME = { incompleteReason: null, reported: NOTHING_REPORTED, outpu
 function toAccepted(started: Started, services: AcceptServices): Accepted {
   const { incoming, draft, run, taken } = started;
   const { facts } = incoming;
+  let { plan } = started;
   let end: RecordEnd | undefined;
   let hasNoRecord = false;
   let writing = started.writing?.then(noteWritten, (thrown: unknown) => {
@@ -120,7 +123,7 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     if (end === undefined) {
       facts.usage = ending.reported.usage;
       facts.errorCode = ending.failure?.code;
-      end = writeEnd(started, ending, services);
+      end = writeEnd({ ...started, plan }, ending, services);
     }
     const status = await end.written;
     const failure = failureToTell(ending.failure, status);
@@ -139,6 +142,11 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     whenDecided() {
       const decided = writing === undefined ? run.cancelDecided : writing.then(() => run.cancelDecided);
       return decided?.then(() => run.signal.throwIfAborted());
+    },
+    move(next) {
+      const isCovered = started.admitted.move(next);
+      if (isCovered) plan = next;
+      return isCovered;
     },
     async failureOf(thrown) {
       await writing;

@@ -1,4 +1,4 @@
-import type { RoutedChatBackend } from '../backend/backends.ts';
+import type { RoutedAskOptions, RoutedChatBackend } from '../backend/backends.ts';
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBatch } from '../core/chat.ts';
@@ -20,6 +20,8 @@ export interface Conversation {
   readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
   readonly chat: ChatBody;
   readonly route: Route;
+  /** Makes it for a backend of another kind, as `RoutedAskOptions` has it. */
+  readonly move?: NonNullable<RoutedAskOptions<ChatBody>['move']>;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
@@ -72,6 +74,8 @@ export async function converse(conversation: Conversation): Promise<readonly Res
           signal: reading.signal,
           headers,
           route,
+          // A request that is compacted is made in two parts, which belong together.
+          ...(conversation.compaction === undefined && conversation.move && { move: conversation.move }),
           caller: incoming.caller.identity[0],
           note: (name) => noteUpstream(incoming, name, exposeUpstream),
         },

@@ -1,6 +1,7 @@
 /** Only the transports know about HTTP and WebSockets. */
 
 import type { StopSignal } from '../core/stop-signal.ts';
+import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
@@ -59,6 +60,8 @@ export interface IncomingCreate extends Incoming {
   readonly continues?: { readonly responseId: string };
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
+  /** Prepares the request again, for a backend of another kind. Throws ApiError if it cannot go there. */
+  prepareFor(backend: RoutedBackend): ResponsePlan | Promise<ResponsePlan>;
   openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
 }
 

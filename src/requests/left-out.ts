@@ -28,6 +28,11 @@ export function nameLeftOut(reply: LeftOutReply, leftOut: LeftOut): void {
   }
 }
 
+/** Names what is left out for another backend. The headers are missing if the reply has begun. */
+export function nameMoved({ facts, setHeader, hasReplyBegun }: IgnoringReply, leftOut: LeftOut): void {
+  nameLeftOut({ facts, setHeader: hasReplyBegun() ? () => undefined : setHeader }, leftOut);
+}
+
 interface Omissions extends Pick<Translation, 'droppedItems'> {
   readonly tools: Pick<Translation['tools'], 'dropped'>;
   readonly parameters: Pick<Translation['parameters'], 'ignored'>;

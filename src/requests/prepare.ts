@@ -3,7 +3,8 @@ import { inputToCompact } from '../core/compaction/compaction.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import type { ChatRequest } from '../core/chat.ts';
-import { affinityOf, type Route, type Routes } from '../core/routes.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { affinityOf, createRoutes, type Route, type RoutedBackend, type Routes } from '../core/routes.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { keptMessages } from '../core/request/kept-input.ts';
 import { withExactIntegers } from '../core/request/exact-integers.ts';
@@ -79,6 +80,19 @@ export function askedOf({ caller, body, facts }: Pick<Incoming, 'caller' | 'body
     isLimited: isLimited(caller.key),
     needsOutputLimit: needsOutputLimit(caller.key),
   };
+}
+
+/** Returns what is needed to prepare the request again, since a preparation changes what was parsed. */
+export function askedAgain(incoming: Pick<Incoming, 'caller' | 'body' | 'facts'>): Asked {
+  return { ...askedOf(incoming), value: parseJson(incoming.body.bytes) };
+}
+
+/** Returns services that send a request to this backend. */
+export function pinnedTo<Services extends { readonly routes: Routes }>(
+  services: Services,
+  backend: RoutedBackend,
+): Services {
+  return { ...services, routes: createRoutes([backend]) };
 }
 
 export interface PrepareOptions {

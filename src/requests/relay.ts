@@ -11,10 +11,14 @@ import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { Incoming } from './incoming.ts';
+import { isOfOneKind, type RoutedBackend } from '../core/routes.ts';
+import { moverOf } from './move.ts';
 import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {
+  /** As `IncomingCreate` has it. */
+  prepareFor(backend: RoutedBackend): Promise<ChatPlan>;
   openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
   sendRefusal(refusal: RelayedRefusal): void;
 }
@@ -51,11 +55,12 @@ export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services
 
 async function relay(
   incoming: IncomingChat,
-  { request, route, headers, choices }: ChatPlan,
+  plan: ChatPlan,
   accepted: Accepted,
   services: RelayServices,
 ): Promise<void> {
   const { facts } = incoming;
+  const { request, route, headers, choices } = plan;
   const { signal } = accepted;
   const meter = createChatMeter(choices);
   let reply: RelayedReply | undefined;
@@ -71,6 +76,12 @@ async function relay(
       signal: reading.signal,
       headers: { ...headers, ...noteBackendCall(facts) },
       route,
+      ...(!isOfOneKind(route) && {
+        move: moverOf(plan, {
+          prepareFor: (backend) => incoming.prepareFor(backend),
+          use: (next) => (accepted.move(next) ? next.request : undefined),
+        }),
+      }),
       caller: incoming.caller.identity[0],
       note: (name: string) => noteUpstream(incoming, name, services.exposeUpstream),
     };

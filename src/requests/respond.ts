@@ -5,6 +5,8 @@ import { readSummary } from '../core/compaction/summary.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
+import type { OutputWriterOptions } from '../core/reply/output-writer.ts';
+import { isOfOneKind } from '../core/routes.ts';
 import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
@@ -18,7 +20,8 @@ import { converse } from './converse.ts';
 import type { IncomingCreate, ReplyGate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
-import { nameLeftOut, nameUnsealed } from './left-out.ts';
+import { nameLeftOut, nameMoved, nameUnsealed } from './left-out.ts';
+import { moverOf } from './move.ts';
 import { nextTurn } from './next-turn.ts';
 import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './prepare.ts';
@@ -49,6 +52,17 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
       incoming,
       chat: plan.translation.chat,
       route: plan.route,
+      ...(!isOfOneKind(plan.route) && {
+        move: moverOf(plan, {
+          prepareFor: (backend) => incoming.prepareFor(backend),
+          use(next) {
+            if (next.compaction !== undefined || !accepted.move(next)) return undefined;
+            nameMoved(incoming, next.leftOut);
+            translator.readFrom(readingOf(incoming, next, services));
+            return next.translation.chat;
+          },
+        }),
+      }),
       compaction,
       translator,
       reply,
@@ -94,18 +108,31 @@ const NO_OUTPUT = {
 };
 
 function openTranslator(
-  { caller, continues, facts }: IncomingCreate,
-  { request, route, translation }: ResponsePlan,
+  incoming: IncomingCreate,
+  plan: ResponsePlan,
   { unique, createdAtMs }: { readonly unique: UniquePart; readonly createdAtMs: number },
   services: RespondServices,
 ): Translator {
+  const { continues } = incoming;
   return createTranslator({
-    response: initialResponse(request, translation.tools, {
+    ...readingOf(incoming, plan, services),
+    response: initialResponse(plan.request, plan.translation.tools, {
       unique,
       createdAtS: Math.floor(createdAtMs / 1000),
       ...(continues !== undefined && { previousResponseId: continues.responseId }),
     }),
     unique,
+    nowS: () => Math.floor(services.nowMs() / 1000),
+  });
+}
+
+/** Returns how the answer of the backends of a plan is read. */
+function readingOf(
+  { caller, facts }: IncomingCreate,
+  { request, route, translation }: ResponsePlan,
+  services: RespondServices,
+): OutputWriterOptions {
+  return {
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,
     reasoningOutput: services.reasoningOutput,
@@ -120,8 +147,7 @@ function openTranslator(
     thinkTags: thinkTagsFor(route.dialect.thinkTags, translation.chat),
     logprobs: wantsLogprobs(request),
     maxToolCalls: maxCallsOf(request),
-    nowS: () => Math.floor(services.nowMs() / 1000),
-  });
+  };
 }
 
 function openCompaction(

@@ -2,6 +2,7 @@ import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import { parseJson } from '../core/parse-json.ts';
+import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
@@ -15,7 +16,8 @@ import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } fr
 import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
 import type { LargeRequests } from '../requests/large/thread.ts';
 import { nextTurn } from '../requests/next-turn.ts';
-import { askedOf, isLarge } from '../requests/prepare.ts';
+import type { ResponsePlan } from '../requests/plan.ts';
+import { askedAgain, askedOf, isLarge, pinnedTo } from '../requests/prepare.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
@@ -103,6 +105,7 @@ async function serveCreate(
         idempotencyKey,
         ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId } }),
         endpoint: 'responses',
+        prepareFor: (backend) => prepareAgain(past, backend),
         openReply(translator, { echo }, gate) {
           made.translator = translator;
           return openReply(incoming, translator, { ...options, ...gate, echo });
@@ -135,6 +138,22 @@ async function serveCreate(
       if (begun.value === undefined || bytes > LARGE_BYTES) return options.large.continueFrame(incoming, past.turns);
     }
     return prepareFrame(begun.frame, { ...askedOf(incoming), value: begun.value, past: past?.turns }, options);
+  }
+
+  async function prepareAgain(past: Past | undefined, backend: RoutedBackend): Promise<ResponsePlan> {
+    const bytes = incoming.body.bytes.length + (past?.bytes ?? 0);
+    const isInThread = begun.value === undefined || bytes > LARGE_BYTES;
+    if (isInThread && past !== undefined)
+      return (await options.large.continueFrame(incoming, past.turns, backend)).plan;
+    const again = isInThread ? (await options.large.beginFrame(incoming, backend)).prepared : readAgain();
+    if (again === undefined) throw new Error('a frame without a history is prepared as soon as it is read');
+    return again.plan;
+
+    function readAgain(): PreparedFrame {
+      const asked = askedAgain(incoming);
+      const frame = readCreateFrame(asked.value);
+      return prepareFrame(frame, { ...asked, past: past?.turns }, pinnedTo(options, backend));
+    }
   }
 
   /** A repeated frame may continue a response that is no longer the latest. */

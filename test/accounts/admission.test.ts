@@ -178,6 +178,21 @@ describe('the admission of managed keys', () => {
     expect(admitted.costOf(USAGE, 'of no price')).to.equal(800);
   });
 
+  it('charges the price of the name that a request moves to, if the key may use it and the hold covers it', () => {
+    const key = keyWith({ balanceMicro: 5, models: ['paid', 'dear', 'cheap'] });
+    const admitted = admission.admit(key, ASK);
+    const ask = (model: string) => ({ model, backendModel: model });
+    expect(admitted.move(ask('dear'))).to.equal(false);
+    expect(admitted.move(ask('of no price'))).to.equal(false);
+    expect(admitted.move(ask('paid-but-not-for-this-key'))).to.equal(false);
+    expect(admitted.costOf(USAGE, null)).to.equal(800);
+    expect(admitted.move(ask('cheap'))).to.equal(true);
+    expect(admitted.costOf(USAGE, null)).to.equal(320);
+    expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
+    expect(admitted.move(ASK)).to.equal(true);
+    expect(admitted.costOf(USAGE, null)).to.equal(800);
+  });
+
   describe('of a request that costs nothing', () => {
     const { model, backendModel } = ASK;
 

@@ -1,11 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createBackends, type Backends, type RoutedAskOptions } from '../../src/backend/backends.ts';
+import type { ChatBody } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import type { BackendSpec } from '../../src/core/routes.ts';
 import { onlyBackend } from '../support/only-backend.ts';
 
-interface AskingOptions extends Partial<RoutedAskOptions> {
+interface AskingOptions extends Partial<Omit<RoutedAskOptions<ChatBody>, 'route'>> {
   readonly stream?: boolean;
+  readonly names?: readonly string[];
+  readonly alike?: readonly string[];
 }
 
 describe('createBackends', () => {
@@ -16,12 +20,14 @@ describe('createBackends', () => {
     readonly begin: () => void;
     readonly end: (error?: ApiError) => void;
   }[];
+  let sent: string[];
   let closed: string[];
   let asked: string[];
   let nowMs: number;
 
   beforeEach(() => {
     running = [];
+    sent = [];
     closed = [];
     asked = [];
     nowMs = 0;
@@ -44,8 +50,9 @@ describe('createBackends', () => {
       nowMs: () => nowMs,
       onChange: () => undefined,
       open: ({ name }) => ({
-        ask: (_request, { signal, firstByteTimeoutMs = 0 }, listener) =>
+        ask: ({ model }, { signal, firstByteTimeoutMs = 0 }, listener) =>
           new Promise((resolve, reject) => {
+            sent.push(`${name} ${model}`);
             const end = (error?: ApiError): void => (error === undefined ? resolve() : reject(error));
             const begin = (): void => listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
             running.push({ backend: name, timeoutMs: firstByteTimeoutMs, begin, end });
@@ -60,12 +67,15 @@ describe('createBackends', () => {
     });
   }
 
-  function ask(backends: Backends, { stream = false, ...options }: AskingOptions = {}): Promise<string> {
+  function ask(
+    backends: Backends,
+    { stream = false, names = ['a', 'b', 'c'], alike = names, ...options }: AskingOptions = {},
+  ): Promise<string> {
     const listener = { begin: () => undefined, take: () => undefined };
     const asking = {
       signal: new AbortController().signal,
       headers: {},
-      route: { backends: ['a', 'b', 'c'] },
+      route: { backends: names, alike },
       caller: 'me',
       note: (name: string) => void asked.push(name),
       ...options,
@@ -87,7 +97,7 @@ describe('createBackends', () => {
 
   it('makes at most three tries', async () => {
     const result = ask(open([spec('a'), spec('b'), spec('c'), spec('d')]), {
-      route: { backends: ['a', 'b', 'c', 'd'] },
+      names: ['a', 'b', 'c', 'd'],
     });
     for (let count = 0; count < 3; count += 1) await endNext(unreachable());
     expect(await result).to.equal('upstream_unreachable');
@@ -111,6 +121,51 @@ describe('createBackends', () => {
       expect(seen).to.deep.equal(shares);
       expect(await result).to.equal('upstream_timeout');
     }
+  });
+
+  describe('where backends differ in kind', () => {
+    const made = ({ name }: BackendSpec): ChatBody => ({ model: `for ${name}`, messages: [] });
+
+    it('makes the request again for another kind, and for the first kind when it comes back', async () => {
+      const result = ask(open(), { alike: ['a', 'c'], move: made });
+      for (let count = 0; count < 3; count += 1) await endNext(unreachable());
+      expect(await result).to.equal('upstream_unreachable');
+      expect(sent).to.deep.equal(['a m', 'b for b', 'c for c']);
+    });
+
+    it('asks only those that are alike where it cannot be made again', async () => {
+      const result = ask(open(), { alike: ['a', 'c'] });
+      for (let count = 0; count < 2; count += 1) await endNext(unreachable());
+      expect(await result).to.equal('upstream_unreachable');
+      expect(sent).to.deep.equal(['a m', 'c m']);
+    });
+
+    it('skips one that the request cannot go to, which costs no try and says nothing of it', async () => {
+      const backends = open([spec('a'), spec('b'), spec('c'), spec('d')]);
+      const result = ask(backends, {
+        names: ['a', 'b', 'c', 'd'],
+        alike: ['a'],
+        move: (backend) => (backend.name === 'b' ? undefined : made(backend)),
+      });
+      for (let count = 0; count < 3; count += 1) await endNext(unreachable());
+      expect(await result).to.equal('upstream_unreachable');
+      expect(sent).to.deep.equal(['a m', 'c for c', 'd for d']);
+      expect(backends.states()[1]).to.include({ state: 'up', running: 0, answered: 0, failed: 0, cancelled: 0 });
+    });
+
+    it('gives its place back when it leaves while the request is made again', async () => {
+      const backends = open();
+      const gone = new AbortController();
+      const making = Promise.withResolvers<ChatBody>();
+      const result = ask(backends, { alike: ['a'], move: () => making.promise, signal: gone.signal });
+      await endNext(unreachable());
+      expect(backends.states()[1]?.running).to.equal(1);
+      gone.abort(new ApiError('client_disconnected'));
+      making.resolve({ model: 'm', messages: [] });
+      expect(await result).to.equal('client_disconnected');
+      expect(backends.states()[1]?.running).to.equal(0);
+      expect(sent).to.deep.equal(['a m']);
+    });
   });
 
   it('tells of the try that may have run, whatever a later one says, since it keeps the idempotency key', async () => {
@@ -163,7 +218,7 @@ describe('createBackends', () => {
       [199, undefined],
       [201, undefined],
     ] as const) {
-      const result = ask(backends, { stream: true, ...(names !== undefined && { route: { backends: names } }) });
+      const result = ask(backends, { stream: true, ...(names !== undefined && { names }) });
       await turn();
       nowMs += waitMs;
       running[0]?.begin();
@@ -180,7 +235,7 @@ describe('createBackends', () => {
       ['gateway', 'resting'],
     ] as const) {
       const backends = open([spec('a')], 'safe', keyOwner);
-      const result = ask(backends, { route: { backends: ['a'] } });
+      const result = ask(backends, { names: ['a'] });
       await endNext(limited);
       expect(await result).to.equal('rate_limit_exceeded');
       expect(backends.states()[0]?.state).to.equal(state);

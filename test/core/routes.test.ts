@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DIALECTS } from '../../src/core/dialects.ts';
-import { affinityOf, createRoutes, type RoutedBackend } from '../../src/core/routes.ts';
+import { affinityOf, createRoutes, isOfOneKind, type RoutedBackend } from '../../src/core/routes.ts';
 
 function backend(name: string, more: Partial<RoutedBackend> = {}): RoutedBackend {
   return {
@@ -27,18 +27,22 @@ describe('createRoutes', () => {
     expect(() => routes.choose('y', () => '')).to.throw('The model was not found.');
   });
 
-  it('tries only backends that get the same chat request, those of the best one that is free', () => {
+  it('says which backends get the same chat request as the best one that is free', () => {
     const others = [backend('c', { upstreamDialect: 'ollama' }), backend('d', { modelAliases: new Map([['m', 'n']]) })];
     const free = new Set(['a', 'b', 'c', 'd']);
     const routes = createRoutes([backend('a'), backend('b'), ...others], (name) => free.has(name));
     for (const name of ['c', 'd']) {
       free.clear();
       free.add(name);
-      expect(routes.choose('m', () => 'one').backends).to.deep.equal([name]);
+      const route = routes.choose('m', () => 'one');
+      expect(route.alike).to.deep.equal([name]);
+      expect([...route.backends].sort()).to.deep.equal(['a', 'b', 'c', 'd']);
     }
     free.clear();
     free.add('a');
-    expect([...routes.choose('m', () => 'one').backends].sort()).to.deep.equal(['a', 'b']);
+    expect([...routes.choose('m', () => 'one').alike].sort()).to.deep.equal(['a', 'b']);
+    expect(isOfOneKind(routes.choose('m', () => 'one'))).to.equal(false);
+    expect(isOfOneKind(createRoutes([backend('a'), backend('b')]).choose('m', () => 'one'))).to.equal(true);
   });
 
   it('moves only the conversations of a backend that leaves', () => {

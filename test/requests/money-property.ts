@@ -471,11 +471,13 @@ function bodyOf(step: Step, requestId: string): object {
 }
 
 const CHAT_REPLY = {
+  prepareFor: () => Promise.reject(new Error('there is one kind of backend')),
   openReply: () => ({ write: () => undefined, end: () => undefined, fail: () => undefined }),
   sendRefusal: () => undefined,
 };
 
 const RESPONSE_REPLY = {
+  prepareFor: () => Promise.reject(new Error('there is one kind of backend')),
   endpoint: 'responses',
   openReply: () => ({ answered: () => undefined, write: () => undefined, end: () => undefined }),
 } as const;

@@ -531,6 +531,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         await relayChat(
           {
             ...incoming,
+            prepareFor,
             openReply: ({ status, headers, isEventStream }, signal) =>
               (isEventStream ? openRelayedStream : openRelayedReply)(res, {
                 status,
@@ -550,6 +551,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         {
           ...incoming,
           endpoint: 'responses',
+          prepareFor,
           openReply(translator, { stream, echo }, { signal, whenDecided }) {
             if (!stream)
               return createJsonReply(res, translator, {
@@ -769,3 +771,5 @@ function overHttp({ client }: Life): Omit<Incoming, 'facts' | 'caller' | 'idempo
     },
   };
 }
+
+const prepareFor = () => Promise.reject(new Error('there is one kind of backend'));

@@ -26,6 +26,8 @@ export interface Translator {
   /** Must be called once and first. */
   start(): readonly ResponseEvent[];
   feed(chunk: ChatChunk): readonly ResponseEvent[];
+  /** Before the first chunk another backend may answer, whose chunks are read by these options. */
+  readFrom(options: OutputWriterOptions): void;
   /** Must be called at most once, before the answer. */
   addSpent(spent: Spent): void;
   addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
@@ -59,7 +61,7 @@ export interface Translator {
  */
 export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
-  const output = createOutputWriter(log, options);
+  let output = createOutputWriter(log, options);
   let sawChoice = false;
   let finishReason: string | undefined;
   let serviceTier: string | undefined;
@@ -75,6 +77,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     feed(chunk) {
       attempt(() => readChunk(chunk));
       return takeEvents();
+    },
+    readFrom(options) {
+      output = createOutputWriter(log, options);
     },
     addSpent({ reported, outputLength }) {
       spent = { reported, outputLength };

@@ -32,6 +32,8 @@ export interface ReasoningPiece {
   readonly text: string;
   readonly reply?: string;
   readonly state?: ReplyState;
+  /** Its state belongs to another backend or model. */
+  readonly lacksState?: true;
 }
 
 /** A `left out` item has no place in the chat format. The caller sees it in a header. */
@@ -138,6 +140,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
       kind: 'reasoning',
       text: parts.map((part) => part.text).join('\n'),
       ...(reply !== undefined && { reply }),
+      ...(state !== undefined && { lacksState: true }),
     };
   },
   compaction(item, { path, openCompaction }) {

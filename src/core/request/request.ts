@@ -130,7 +130,9 @@ function toPieces(
     const untold = piece === 'left out' ? item.type : unreadablePartOf(item);
     if (untold !== undefined && history === 'reject') throw untoldItem(untold, `input[${index}]`);
     if (untold !== undefined) dropped.add(untold);
-    if (piece !== 'left out' && piece !== 'folded') pieces.push(piece);
+    if (piece === 'left out' || piece === 'folded') continue;
+    if (piece.kind === 'reasoning' && piece.lacksState === true) dropped.add('encrypted_content');
+    pieces.push(piece);
   }
   return { pieces, droppedItems: [...dropped] };
 }

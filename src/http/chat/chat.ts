@@ -3,10 +3,11 @@ import type { RequestHandler, Response } from 'express';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import { splice } from '../../core/json-bytes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
+import type { RoutedBackend } from '../../core/routes.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareChat, type ChatSettings, type PreparedChat } from '../../requests/prepare-chat.ts';
-import { askedOf } from '../../requests/prepare.ts';
+import { askedOf, pinnedTo } from '../../requests/prepare.ts';
 import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
@@ -23,14 +24,22 @@ export interface ChatCompletionOptions extends ChatSettings {
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const prepared =
-      incoming.body.value === undefined
-        ? await services.large.prepareChat(incoming)
-        : prepareChat(askedOf(incoming), services);
+    const isInThread = incoming.body.value === undefined;
+    const prepared = isInThread ? await services.large.prepareChat(incoming) : prepareChat(askedOf(incoming), services);
     const plan = toPlan(prepared, req.headers, incoming);
+    const prepareFor = async (backend: RoutedBackend): Promise<ChatPlan> => {
+      const again = isInThread
+        ? await services.large.prepareChat(incoming, backend)
+        : prepareChat(askedOf(incoming), pinnedTo(services, backend));
+      return toPlan(again, req.headers, incoming);
+    };
     const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
-    await relayChat({ ...incoming, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) }, plan, services);
+    await relayChat(
+      { ...incoming, prepareFor, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) },
+      plan,
+      services,
+    );
   };
 }
 

@@ -172,8 +172,8 @@ export function createPassthrough(options: PassthroughOptions): Router {
 type Specs = PassthroughOptions['backends']['specs'];
 
 /** Paths without a model go to the first backend. */
-function firstRoute([first]: Specs): Pick<Route, 'backends'> {
-  return { backends: first === undefined ? [] : [first.name] };
+function firstRoute([first]: Specs): Pick<Route, 'alike'> {
+  return { alike: first === undefined ? [] : [first.name] };
 }
 
 function needsModel(specs: Specs): boolean {

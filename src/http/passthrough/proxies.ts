@@ -8,7 +8,8 @@ import { factsOf } from '../../telemetry/reply-facts.ts';
 import type { Forwarding, Proxy } from './relay.ts';
 
 export interface RoutedForwarding extends Forwarding {
-  readonly route: Pick<Route, 'backends'>;
+  /** The bytes of the body are as those that are alike need them. */
+  readonly route: Pick<Route, 'alike'>;
   readonly caller: string;
 }
 
@@ -27,14 +28,14 @@ export interface ProxiesOptions {
 export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOptions): Proxies {
   async function beginFor(
     res: Response,
-    asking: Pick<RoutedForwarding, 'route' | 'caller'>,
+    { route, caller }: Pick<RoutedForwarding, 'route' | 'caller'>,
     tried: ReadonlySet<string>,
   ): Promise<Try> {
     const gone = new AbortController();
     const leave = (): void => gone.abort(new ApiError('client_disconnected'));
     res.once('close', leave);
     try {
-      return await backends.begin({ ...asking, signal: gone.signal }, tried);
+      return await backends.begin({ backends: route.alike, caller, signal: gone.signal }, tried);
     } finally {
       res.off('close', leave);
     }
@@ -57,7 +58,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
           place.end({ kind: 'failed', thrown });
           // A body that is streamed has been used up.
           const isWhole = forwarding.body !== undefined || req.method === 'GET';
-          const hasMore = tried.size < Math.min(MAX_TRIES, route.backends.length);
+          const hasMore = tried.size < Math.min(MAX_TRIES, route.alike.length);
           const isUnreachable = thrown instanceof ApiError && thrown.code === 'upstream_unreachable';
           if (!isUnreachable || !isWhole || !hasMore) throw thrown;
         }

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { LargeRequests } from '../../requests/large/thread.ts';
-import { askedOf, isLarge, prepare } from '../../requests/prepare.ts';
+import { askedAgain, askedOf, isLarge, pinnedTo, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
@@ -25,13 +25,18 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
 
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const plan = isLarge(incoming, services)
+    const isInThread = isLarge(incoming, services);
+    const plan = isInThread
       ? await services.large.prepare(incoming, OPTIONS)
       : prepare(askedOf(incoming), OPTIONS, services);
     await respond(
       {
         ...incoming,
         ...OPTIONS,
+        prepareFor: (backend) =>
+          isInThread
+            ? services.large.prepare(incoming, OPTIONS, backend)
+            : prepare(askedAgain(incoming), OPTIONS, pinnedTo(services, backend)),
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)
             return createJsonReply(res, translator, {

@@ -3,7 +3,7 @@ import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
 import type { Models } from '../../core/models.ts';
-import type { Route } from '../../core/routes.ts';
+import type { Route, RoutedBackend } from '../../core/routes.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
 import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
@@ -18,7 +18,7 @@ import type { InputToCount } from '../prepare-count.ts';
 import type { PrepareOptions } from '../prepare.ts';
 import type { RoutedChat } from '../route-chat.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
-import type { Answer, LargeRequest, LargeService, SentPlan, ThreadSettings, Way } from './worker.ts';
+import type { Answer, LargeRequest, LargeService, SentChat, SentPlan, ThreadSettings, Way } from './worker.ts';
 
 export interface LargeRequestsOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
   readonly settings: ThreadSettings;
@@ -37,11 +37,12 @@ export type LargeIncoming = Pick<Incoming, 'facts' | 'caller' | 'body' | 'isServ
  * All throw the same errors, and ApiError `server_overloaded` when the thread ends.
  */
 export interface LargeRequests {
-  prepare(incoming: LargeIncoming, options: PrepareOptions): Promise<ResponsePlan>;
-  beginFrame(incoming: LargeIncoming): Promise<BegunFrame>;
-  continueFrame(incoming: LargeIncoming, past: Turns): Promise<PreparedFrame>;
+  /** With a backend the request is prepared for that one. */
+  prepare(incoming: LargeIncoming, options: PrepareOptions, backend?: RoutedBackend): Promise<ResponsePlan>;
+  beginFrame(incoming: LargeIncoming, backend?: RoutedBackend): Promise<BegunFrame>;
+  continueFrame(incoming: LargeIncoming, past: Turns, backend?: RoutedBackend): Promise<PreparedFrame>;
   prepareCount(incoming: LargeIncoming): Promise<InputToCount>;
-  prepareChat(incoming: LargeIncoming): Promise<PreparedChat>;
+  prepareChat(incoming: LargeIncoming, backend?: RoutedBackend): Promise<PreparedChat>;
   routeChat(incoming: LargeIncoming): Promise<RoutedChat>;
 }
 
@@ -63,10 +64,17 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
     routing: options.backends.routing(),
   });
 
-  function tablesFor({ backends: [chosen] }: Route): Tables {
+  function tablesFor({ alike: [chosen] }: Route): Tables {
     const { modelTable, routing } = tablesNow();
     const others = routing.backends.map(({ name }) => name).filter((name) => name !== chosen);
     return { modelTable, routing: { ...routing, unavailable: others } };
+  }
+
+  function tablesOf(backend: RoutedBackend | undefined): Tables {
+    const { modelTable, routing } = tablesNow();
+    if (backend === undefined) return { modelTable, routing };
+    const backends = routing.backends.filter(({ name }) => name === backend.name);
+    return { modelTable, routing: { ...routing, backends } };
   }
 
   function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, tables = tablesNow()): Promise<Result> {
@@ -123,21 +131,25 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
   }
 
   return {
-    async prepare(incoming, way) {
-      return toPlan(incoming, way, await inTurn(incoming, (rpc, request) => rpc.ask('response', request, way)));
+    async prepare(incoming, way, backend) {
+      const ask: Ask<SentPlan> = (rpc, request) => rpc.ask('response', request, way);
+      return toPlan(incoming, way, await inTurn(incoming, ask, tablesOf(backend)));
     },
-    async beginFrame(incoming) {
-      const { prepared, ...begun } = await inTurn(incoming, (rpc, request) => rpc.ask('frame', request));
+    async beginFrame(incoming, backend) {
+      const ask: Ask<BegunFrame<SentPlan>> = (rpc, request) => rpc.ask('frame', request);
+      const { prepared, ...begun } = await inTurn(incoming, ask, tablesOf(backend));
       if (prepared === undefined) return begun;
       return { ...begun, prepared: { ...prepared, plan: toPlan(incoming, { past: undefined }, prepared.plan) } };
     },
-    async continueFrame(incoming, past) {
-      const { plan, turn } = await inTurn(incoming, (rpc, request) => rpc.ask('continued', request, past));
+    async continueFrame(incoming, past, backend) {
+      const ask: Ask<PreparedFrame<SentPlan>> = (rpc, request) => rpc.ask('continued', request, past);
+      const { plan, turn } = await inTurn(incoming, ask, tablesOf(backend));
       return { plan: toPlan(incoming, { past }, plan), turn };
     },
     prepareCount: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('count', request)),
-    async prepareChat(incoming) {
-      const { edits, ...plan } = await inTurn(incoming, (rpc, request) => rpc.ask('chat', request));
+    async prepareChat(incoming, backend) {
+      const ask: Ask<SentChat> = (rpc, request) => rpc.ask('chat', request);
+      const { edits, ...plan } = await inTurn(incoming, ask, tablesOf(backend));
       return { ...plan, edits: (withUsage) => (withUsage ? edits.withUsage : edits.plain) };
     },
     routeChat: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('route', request)),
