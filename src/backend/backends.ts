@@ -47,7 +47,7 @@ export interface RoutedAskOptions<Sent> extends AskOptions {
   readonly move?: (backend: BackendSpec) => MaybePromise<Sent | undefined>;
   /** Callers take turns where requests wait. */
   readonly caller: string;
-  /** Is called with the name of each backend that is asked. */
+  /** Is called with the name of each backend that is asked, and last with the one that answered. */
   readonly note: (backend: string) => void;
 }
 
@@ -273,15 +273,22 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     let tries = 0;
     let hasMoved = false;
     let failure: Failure | undefined;
+    let last: BackendSpec | undefined;
+    const tellFirst = (told: Failure | undefined): RelayedRefusal => {
+      // The backend whose failure is told is the one that answered.
+      if (told !== undefined && told.by !== last) asking.note(told.by.name);
+      return tell(told);
+    };
     for (;;) {
       const place = await beginAgain(beginning, tried, failure);
-      if (place === undefined) return tell(failure);
+      if (place === undefined) return tellFirst(failure);
       const { spec, chat } = place;
       tried.add(spec.name);
       hasMoved ||= !route.alike.includes(spec.name);
       const sent = hasMoved ? await moveTo(place, asking) : first;
       if (sent === undefined) continue;
       tries += 1;
+      last = spec;
       if (!spec.isOnly) asking.note(spec.name);
       const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
       const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
@@ -295,7 +302,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
         hasBegun = true;
         place.answered(slowMs);
       };
-      const next = await failureOf(work(sent, chat, given, begun));
+      const next = await failureOf(spec, work(sent, chat, given, begun));
       if (next === undefined) {
         place.end(WHOLE);
         return undefined;
@@ -305,7 +312,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       if (hasBegun || isLeft) return tell(next);
       // What may have run keeps the idempotency key, whatever a later try says.
       if (failure === undefined || blameOf(failure.thrown) === 'refused') failure = next;
-      if (tries === mostTries || !movesOn(next.thrown)) return tell(failure);
+      if (tries === mostTries || !movesOn(next.thrown)) return tellFirst(failure);
     }
   }
 
@@ -436,16 +443,17 @@ type Work<Sent> = (
 
 /** A refusal that the client may see is returned, and others are thrown. */
 interface Failure {
+  readonly by: BackendSpec;
   readonly thrown: unknown;
   readonly refusal?: RelayedRefusal;
 }
 
-async function failureOf(work: Promise<RelayedRefusal | undefined>): Promise<Failure | undefined> {
+async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefined>): Promise<Failure | undefined> {
   try {
     const refusal = await work;
-    return refusal && { refusal, thrown: refusal.error };
+    return refusal && { by, refusal, thrown: refusal.error };
   } catch (thrown) {
-    return { thrown };
+    return { by, thrown };
   }
 }
 

@@ -11,6 +11,7 @@ export function addDoctor(program: Command, context: CliContext): void {
   const doctor = program
     .command('doctor')
     .description('ask the backend with tiny requests what it can do, and say what to set for it');
+  doctor.option('--backend <name>', 'one of BACKENDS_FILE');
   addTargetOptions(doctor).action((options: TargetOptions, command: Command) =>
     withEachTarget(context, options, async (target) => {
       const examination = await askWithProgress(context, target, examine);

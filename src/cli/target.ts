@@ -28,7 +28,6 @@ export function addTargetOptions(command: Command): Command {
   return command
     .option('--base-url <url>', 'the backend, with its /v1, in place of UPSTREAM_BASE_URL')
     .option('--key <key>', 'the key for it, in place of UPSTREAM_API_KEY (which other users of the machine cannot see)')
-    .option('--backend <name>', 'one of BACKENDS_FILE')
     .option('--model <model>', 'the model to ask, in place of DEFAULT_MODEL_ID; else the first that is listed')
     .option('--dialect <name>', 'the dialect of the backend, in place of UPSTREAM_DIALECT')
     .addOption(

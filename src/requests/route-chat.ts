@@ -5,7 +5,8 @@ import { affinityOf, type Route, type Routes } from '../core/routes.ts';
 import { modelEdits } from './chat-body.ts';
 
 export interface RoutedChat {
-  readonly route: Route;
+  /** Is absent where the body names no model. */
+  readonly route?: Route;
   /** They put the name that the backends of the route know into the place of the model's. */
   readonly edits: readonly Edit[];
 }
@@ -15,7 +16,9 @@ export interface RoutedChat {
  * model; the backend judges the rest of the body.
  */
 export function routeChat(bytes: Buffer, caller: Identity, routes: Routes): RoutedChat {
-  const route = routes.choose(modelIn(bytes), () => affinityOf(caller[0], parseJson(bytes)));
+  const model = modelIn(bytes);
+  if (model === '') return { edits: [] };
+  const route = routes.choose(model, () => affinityOf(caller[0], parseJson(bytes)));
   return { route, edits: modelEdits(bytes, route.modelAliases) };
 }
 

@@ -174,6 +174,7 @@ describe('createBackends', () => {
     await endNext(unreachable());
     await endNext(unreachable());
     expect(await result).to.equal('upstream_timeout');
+    expect(asked).to.deep.equal(['a', 'b', 'c', 'a']);
   });
 
   it('gives a backend the time to the first byte that the file says', async () => {

@@ -289,6 +289,27 @@ describe('BACKENDS_FILE', () => {
     expect((await chat('x')).status).to.equal(200);
   });
 
+  it('passes other paths on by the model of a JSON body, and to the first backend without one', async () => {
+    write({ models: ['x'] }, { models: ['y'], aliases: { z: 'y' } });
+    gateway = await open({ PASSTHROUGH_PATHS: '/v1/embeddings' });
+    a.always({ json: { from: 'a' } });
+    b.always({ json: { from: 'b' } });
+    const send = async (init: RequestInit) => {
+      const reply = await fetch(`${gateway?.url}/v1/embeddings`, { headers: HEADERS, ...init });
+      return [reply.headers.get('x-upstream'), ((await reply.json()) as { from?: string }).from];
+    };
+    const post = (body: object) => send({ method: 'POST', body: JSON.stringify(body) });
+    expect(await post({ model: 'z', input: 'Hello' })).to.deep.equal(['b', 'b']);
+    expect(b.requests[0]?.body).to.deep.equal({ model: 'y', input: 'Hello' });
+    expect(b.requests[0]?.headers.authorization).to.equal('Bearer key-of-b');
+    expect(await post({ model: 'x', input: 'Hello' })).to.deep.equal(['a', 'a']);
+    expect(await post({ input: 'Hello' })).to.deep.equal(['a', 'a']);
+    expect(await send({ method: 'GET' })).to.deep.equal(['a', 'a']);
+    const headers = { ...HEADERS, 'content-type': 'application/octet-stream' };
+    expect(await send({ method: 'POST', headers, body: '{"model":"y"}' })).to.deep.equal(['a', 'a']);
+    expect(await post({ model: 'unknown' })).to.deep.equal([null, undefined]);
+  });
+
   it('fails over for managed chat completions, in one record', async () => {
     write();
     const managed = await openManagedGateway(

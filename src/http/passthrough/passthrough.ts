@@ -66,7 +66,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
     const incoming = { facts: factsOf(res), caller, body: { bytes }, isServed: () => res.closed };
     const { route, edits } =
       bytes.length > LARGE_BYTES ? await large.routeChat(incoming) : routeChat(bytes, caller.identity, backends.routes);
-    return forward(req, res, { route, body: splice(incoming.body.bytes, edits) });
+    return forward(req, res, { ...(route !== undefined && { route }), body: splice(incoming.body.bytes, edits) });
   };
 
   router

@@ -43,6 +43,8 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
 
   return {
     async forward(req, res, { route, caller, ...forwarding }) {
+      // Each try adds some listeners.
+      res.setMaxListeners(MAX_TRIES * res.getMaxListeners());
       const tried = new Set<string>();
       for (;;) {
         const place = await beginFor(res, { route, caller }, tried);
