@@ -39,7 +39,7 @@ export interface BackendChange extends RestChange {
 }
 
 export interface RoutedAskOptions<Sent> extends AskOptions {
-  readonly route: Pick<Route, 'backends' | 'alike'>;
+  readonly route: Pick<Route, 'backends' | 'alike' | 'upstreamDialect'>;
   /**
    * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
    * only those that are alike are asked.
@@ -284,7 +284,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       if (place === undefined) return tellFirst(failure);
       const { spec, chat } = place;
       tried.add(spec.name);
-      hasMoved ||= !route.alike.includes(spec.name);
+      // The file may say something else of the backend since the route was chosen.
+      hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
       const sent = hasMoved ? await moveTo(place, asking) : first;
       if (sent === undefined) continue;
       tries += 1;

@@ -15,31 +15,26 @@ export function moverOf<Made extends Plan, Sent>(
   first: Made,
   { prepareFor, use }: MoverOptions<Made, Sent>,
 ): (backend: BackendSpec) => Promise<Sent | undefined> {
-  const plans = new Map<string, Made | undefined>();
-  for (const name of first.route.alike) plans.set(name, first);
+  const made: Made[] = [first];
 
   return async (backend) => {
-    const { name } = backend;
-    if (!plans.has(name)) plans.set(name, plansAlike(backend) ?? (await prepared(backend)));
-    const plan = plans.get(name);
+    const plan = made.find((plan) => suits(plan, backend)) ?? (await prepared(backend));
     return plan && use(plan);
   };
-
-  function plansAlike({ upstreamDialect, modelAliases }: RoutedBackend): Made | undefined {
-    return [...plans.values()].find(
-      (plan) =>
-        plan?.route.upstreamDialect === upstreamDialect &&
-        plan.backendModel === (modelAliases.get(plan.model) ?? plan.model),
-    );
-  }
 
   /** What this kind of backend cannot do is no fault of the request. */
   async function prepared(backend: RoutedBackend): Promise<Made | undefined> {
     try {
-      return await prepareFor(backend);
+      const plan = await prepareFor(backend);
+      made.push(plan);
+      return plan;
     } catch (error) {
       if (error instanceof ApiError && error.status < 499) return undefined;
       throw error;
     }
   }
+}
+
+function suits({ route, model, backendModel }: Plan, { upstreamDialect, modelAliases }: RoutedBackend): boolean {
+  return route.upstreamDialect === upstreamDialect && backendModel === (modelAliases.get(model) ?? model);
 }

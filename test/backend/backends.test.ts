@@ -75,7 +75,7 @@ describe('createBackends', () => {
     const asking = {
       signal: new AbortController().signal,
       headers: {},
-      route: { backends: names, alike },
+      route: { backends: names, alike, upstreamDialect: 'generic' },
       caller: 'me',
       note: (name: string) => void asked.push(name),
       ...options,
@@ -151,6 +151,18 @@ describe('createBackends', () => {
       expect(await result).to.equal('upstream_unreachable');
       expect(sent).to.deep.equal(['a m', 'c for c', 'd for d']);
       expect(backends.states()[1]).to.include({ state: 'up', running: 0, answered: 0, failed: 0, cancelled: 0 });
+    });
+
+    it('makes the request again where the file names another kind while the request waits', async () => {
+      const backends = open([spec('a', 1)]);
+      const first = ask(backends);
+      const second = ask(backends, { names: ['a'], move: made });
+      await turn();
+      backends.replace([{ ...spec('a', 1), upstreamDialect: 'ollama' }]);
+      await turn();
+      expect(sent).to.deep.equal(['a m', 'a for a']);
+      for (const { end } of running) end();
+      expect(await Promise.all([first, second])).to.deep.equal(['answered', 'answered']);
     });
 
     it('gives its place back when it leaves while the request is made again', async () => {
