@@ -108,7 +108,7 @@ async function start(settings: Readonly<Record<string, string>>, program: Proces
   throw new Error(`a gateway did not start: ${stderr}`);
 }
 
-const ADMIN_TOKEN = 'the-admin-token-of-the-cluster';
+export const ADMIN_TOKEN = 'the-admin-token-of-the-cluster';
 
 /** What all gateways of a cluster are started with. */
 export function clusterSettings({
