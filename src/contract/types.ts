@@ -2066,6 +2066,14 @@ export interface OwnKey {
    */
   models: string[] | null;
   /**
+   * The group of the key, whose funds and limits hold for all its keys together; null for none.
+   */
+  group: OwnGroup | null;
+  /**
+   * The prices in force of the models that the key may use, by name or by a pattern with `*`, in the currency unit per million tokens.
+   */
+  prices: OwnPrice[];
+  /**
    * Null when no prices apply.
    */
   currency: string | null;
@@ -2099,6 +2107,33 @@ export interface OwnKey {
     today: OwnUsage;
     this_month: OwnUsage;
   };
+}
+export interface OwnGroup {
+  id: string;
+  name: string;
+  expires_at: number | null;
+  models: string[] | null;
+  balance: number | null;
+  held: number;
+  rate_limits: {
+    requests_per_minute: OwnLimit;
+    tokens_per_minute: OwnLimit;
+  };
+  spend_limits: {
+    per_day: OwnLimit;
+    per_month: OwnLimit;
+  };
+  spent: {
+    today: number;
+    this_month: number;
+  };
+}
+export interface OwnPrice {
+  model: string;
+  input: string;
+  cached_input: string;
+  cache_write: string;
+  output: string;
 }
 export interface OwnUsage {
   requests: number;

@@ -1,16 +1,17 @@
 import type { RequestHandler } from 'express';
-import type { LimitState, RateLimits } from '../../accounts/rates.ts';
+import type { LimitState, RateLimits, RateLimitState } from '../../accounts/rates.ts';
+import { mayUse } from '../../accounts/admission.ts';
 import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Prices } from '../../core/money/pricing.ts';
-import type { AccountStore, StoredKey, UsageRow } from '../../store/keys.ts';
-import type { OwnKey, OwnLimit, OwnUsage } from '../../contract/types.ts';
+import type { AccountStore, StoredAccount, StoredKey, UsageRow } from '../../store/keys.ts';
+import type { OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 
 export interface ShowKeyOptions {
   readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;
   readonly rateLimits: RateLimits | undefined;
-  readonly prices: { readonly present: Pick<Prices, 'currency'> | null };
+  readonly prices: { readonly present: Pick<Prices, 'currency' | 'table'> | null };
   readonly nowMs: () => number;
 }
 
@@ -28,18 +29,23 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
     ]);
     if (key === undefined) throw new ApiError('invalid_api_key');
     const rates = await rateLimits.show(key.keyId);
-    const windows = spendWindowsOf(key, atMs);
-    const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
-    const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);
+    const { group } = key;
+    const groupRates = group === null ? undefined : await rateLimits.show(group.groupId);
     res.json({
       object: 'key',
       ...describeKey(key),
       currency: prices.present?.currency ?? null,
-      rate_limits: {
-        requests_per_minute: toRateLimit(rates.requests, resetsAt),
-        tokens_per_minute: toRateLimit(rates.tokens, resetsAt),
-      },
-      spend_limits: { per_day: limitOf('day'), per_month: limitOf('month') },
+      ...describeLimits(key, rates, atMs),
+      group:
+        group === null || groupRates === undefined
+          ? null
+          : {
+              id: group.groupId,
+              name: group.name,
+              ...describeFunds(group),
+              ...describeLimits(group, groupRates, atMs),
+            },
+      prices: pricesFor(key, prices.present?.table),
       usage: { today: sumOf(rows.filter(({ startMs }) => startMs >= dayMs)), this_month: sumOf(rows) },
     } satisfies OwnKey);
   };
@@ -59,12 +65,40 @@ function describeKey(key: StoredKey) {
     name: key.name,
     prefix: key.prefix,
     created_at: toSeconds(key.createdAtMs),
-    expires_at: key.expiresAtMs === null ? null : toSeconds(key.expiresAtMs),
-    models: key.models === null ? null : [...key.models],
-    balance: key.balanceMicro,
-    held: key.heldMicro,
-    spent: { today: key.spentTodayMicro, this_month: key.spentThisMonthMicro },
+    ...describeFunds(key),
   };
+}
+
+function describeFunds(account: StoredAccount) {
+  return {
+    expires_at: account.expiresAtMs === null ? null : toSeconds(account.expiresAtMs),
+    models: account.models === null ? null : [...account.models],
+    balance: account.balanceMicro,
+    held: account.heldMicro,
+    spent: { today: account.spentTodayMicro, this_month: account.spentThisMonthMicro },
+  };
+}
+
+function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: number) {
+  const windows = spendWindowsOf(account, atMs);
+  const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
+  const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);
+  return {
+    rate_limits: {
+      requests_per_minute: toRateLimit(rates.requests, resetsAt),
+      tokens_per_minute: toRateLimit(rates.tokens, resetsAt),
+    },
+    spend_limits: { per_day: limitOf('day'), per_month: limitOf('month') },
+  };
+}
+
+/** A pattern is shown to each key, as it may be the price of what the key may use. */
+function pricesFor(key: StoredKey, table: PriceTable | undefined): OwnPrice[] {
+  return Object.entries(table?.models ?? {})
+    .filter(([model]) => model.includes('*') || mayUse(key, model))
+    .map(([model, { input, cached_input = input, cache_write = input, output }]) => {
+      return { model, input, cached_input, cache_write, output };
+    });
 }
 
 function toRateLimit(state: LimitState | undefined, resetsAt: number): OwnLimit {

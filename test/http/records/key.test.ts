@@ -4,6 +4,7 @@ import { callerOf, readError } from '../../records/caller.ts';
 import { answer } from '../../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
+import { newGroupDraft, NO_LIMITS } from '../../support/keys.ts';
 import { openManagedGateway, type ManagedGateway } from '../../support/managed.ts';
 import { compileSchema } from '../../support/schemas.ts';
 
@@ -54,7 +55,9 @@ describe('GET /api/v1/key', () => {
       output_tokens: 0,
       reasoning_tokens: 0,
     };
-    expect(await show(url, secret)).to.deep.equal({
+    const { prices, ...shown } = await show(url, secret);
+    expect(prices).not.to.deep.equal([]);
+    expect(shown).to.deep.equal({
       object: 'key',
       id: key.keyId,
       name: 'a notebook',
@@ -66,6 +69,7 @@ describe('GET /api/v1/key', () => {
       held: 0,
       spent: { today: 0, this_month: 0 },
       currency: 'USD',
+      group: null,
       rate_limits: { requests_per_minute: null, tokens_per_minute: null },
       spend_limits: { per_day: null, per_month: null },
       usage: { today: none, this_month: none },
@@ -93,6 +97,39 @@ describe('GET /api/v1/key', () => {
         per_month: { limit: 700, remaining: 700, resets_at: Date.UTC(2026, 11) / 1000 },
       },
     });
+  });
+
+  it('shows what is left of its group, and the prices of what both may use', async () => {
+    const { url, issue, store } = await openManaged();
+    const { groupId } = await store.createGroup(
+      newGroupDraft({
+        name: 'team',
+        models: ['m'],
+        limits: { ...NO_LIMITS, tokensPerMinute: 100, spendPerDayMicro: 70 },
+        creditsMicro: 500,
+      }),
+    );
+    const { secret } = await issue({ groupId });
+    const { group, prices } = await show(url, secret);
+    expect(group).to.deep.equal({
+      id: groupId,
+      name: 'team',
+      expires_at: null,
+      models: ['m'],
+      balance: 500,
+      held: 0,
+      spent: { today: 0, this_month: 0 },
+      rate_limits: {
+        requests_per_minute: null,
+        tokens_per_minute: { limit: 100, remaining: 100, resets_at: TOMORROW_S },
+      },
+      spend_limits: { per_day: { limit: 70, remaining: 70, resets_at: TOMORROW_S }, per_month: null },
+    });
+    expect(prices.filter(({ model }) => !model.includes('*')).map(({ model }) => model)).to.deep.equal(['m']);
+    for (const price of prices) {
+      const { model, ...amounts } = price;
+      for (const amount of Object.values(amounts)) expect(amount, model).to.match(/^\d+(?:\.\d+)?$/);
+    }
   });
 
   it('sums up what was used today and this month', async () => {
