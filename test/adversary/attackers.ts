@@ -40,6 +40,38 @@ async function post(attack: Attack, rest: Omit<Beginning, 'url' | 'key'>): Promi
   if (status === REQUEST_TIMED_OUT) await post(attack, rest);
 }
 
+/** Sends so many small frames a second over one WebSocket, for ever. */
+const floods =
+  (perSecond: number, frame: (ws: WebSocket) => void) =>
+  ({ url, key, note }: Attack): void => {
+    const ws = new WebSocket(url.replace('http', 'ws'), { headers: { authorization: `Bearer ${key}` } });
+    ws.on('error', () => undefined);
+    ws.once('open', () => {
+      const flood = setInterval(() => {
+        for (let n = 0; n < perSecond / 50; n++) frame(ws);
+      }, 20);
+      ws.once('close', () => clearInterval(flood));
+    });
+    ws.once('pong', () => note(200));
+    ws.once('message', (told: Buffer) => note((JSON.parse(String(told)) as { status: number }).status));
+    ws.once('close', () => note(0));
+  };
+
+/** Begins a message in fragments that never ends. */
+const begins =
+  (bytes: number) =>
+  ({ url, key, note }: Attack): void => {
+    const ws = new WebSocket(url.replace('http', 'ws'), { headers: { authorization: `Bearer ${key}` } });
+    ws.on('error', () => undefined);
+    ws.once('open', () => {
+      for (let sent = 0; sent < bytes; sent += MIB) ws.send(UNFINISHED, { binary: false, fin: false });
+      ws.ping();
+    });
+    ws.once('unexpected-response', (_asked, reply) => note(reply.statusCode ?? 0));
+    ws.once('pong', () => note(200));
+    ws.once('message', (told: Buffer) => note((JSON.parse(String(told)) as { status: number }).status));
+  };
+
 const warmsUp =
   (bytes: number) =>
   ({ url, key, note }: Attack): void => {
@@ -76,6 +108,9 @@ const MOVES = {
     body: Buffer.alloc(32 * MIB - 1, ' '),
   }),
   'full warm-ups': warmsUp(30 * MIB),
+  'unfinished messages of 30 MiB': begins(30 * MIB),
+  'floods of 10,000 pings a second': floods(10_000, (ws) => ws.ping()),
+  'floods of 10,000 frames a second': floods(10_000, (ws) => ws.send('{}')),
 } satisfies Readonly<Record<string, (attack: Attack) => void>>;
 
 process.once('message', ({ url, keys, moves: names, pace }: Orders) => {

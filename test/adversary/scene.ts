@@ -72,6 +72,7 @@ export async function openScene(
   const { url } = gateway;
   if (url === undefined) throw new Error((await gateway.ended()).stderr);
   const open = new Set<ClientRequest>();
+  let issued = 0;
 
   async function administrate(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const reply = await fetch(`${url}/admin/v1${path}`, {
@@ -79,13 +80,15 @@ export async function openScene(
       headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return (await reply.json()) as Record<string, unknown>;
+    const told = (await reply.json()) as Record<string, unknown>;
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(told)}`);
+    return told;
   }
 
   return {
     url,
     async issue(draft) {
-      const { id, secret } = await administrate('POST', '/keys', { name: 'a key', ...draft });
+      const { id, secret } = await administrate('POST', '/keys', { name: `key ${++issued}`, ...draft });
       return { id: String(id), secret: String(secret) };
     },
     async balanceOf(id) {

@@ -38,6 +38,9 @@ describe('an adversary', () => {
       poorKeys: 10,
       before: 'previous_response_not_found for every other caller',
     },
+    { move: 'unfinished messages of 30 MiB', atOnce: 30, before: 'not tried' },
+    { move: 'floods of 10,000 pings a second', atOnce: 1, before: 'not tried' },
+    { move: 'floods of 10,000 frames a second', atOnce: 1, before: 'a request refused, p99 9.7 s (idle 0.5)' },
   ];
 
   for (const { move, atOnce, poorKeys = 1, before } of attacks) {
