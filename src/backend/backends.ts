@@ -312,7 +312,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown: next.thrown });
       if (hasBegun || isLeft) return tell(next);
       // What may have run keeps the idempotency key, whatever a later try says.
-      if (failure === undefined || blameOf(failure.thrown) === 'refused') failure = next;
+      if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;
       if (tries === mostTries || !movesOn(next.thrown)) return tellFirst(failure);
     }
   }
@@ -487,6 +487,12 @@ function allBusy(): ApiError {
     message: 'All backends of this model are busy.',
     headers: { 'retry-after': '1' },
   });
+}
+
+/** A backend that refuses the operator's own key has run nothing either, and the error says not to retry. */
+function mayHaveRun(thrown: unknown): boolean {
+  const { headers } = toApiError(thrown);
+  return blameOf(thrown) === 'failed' && headers['x-should-retry'] !== 'false';
 }
 
 /** What a failure says of the backend. After `refused` nothing can have run. */

@@ -241,6 +241,13 @@ describe('createBackends', () => {
     expect(backends.states()[0]?.state).to.equal('up');
   });
 
+  it('tells of the try that may have run, whatever an earlier one says that refused the key of the operator', async () => {
+    const result = ask(open([spec('a'), spec('b')], 'any'), { route: { backends: ['a', 'b'] } });
+    await endNext(new ApiError('upstream_error', { headers: { 'x-should-retry': 'false' } }));
+    await endNext(timeout());
+    expect(await result).to.equal('upstream_timeout');
+  });
+
   it('lets no other caller feel the rate limit of a key of its own', async () => {
     const limited = new ApiError('rate_limit_exceeded');
     for (const [keyOwner, state] of [

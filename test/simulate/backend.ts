@@ -1,13 +1,23 @@
 /** A chat backend without a socket: what undici would send goes to scripts, whose steps the simulation takes. */
 
 import { Pool, type Dispatcher } from 'undici';
-import { ENDINGS, type Script } from './steps.ts';
+import { ENDINGS, type Ending, type Script } from './steps.ts';
 
 /** How the backend finds the request that it is asked for. */
 export const LIFE_HEADER = 'x-life';
 
 export interface Call {
   readonly life: number;
+  /** The backend that is asked. */
+  readonly backend: string;
+  /** Undefined where it only refuses a field. */
+  readonly ending: Ending | undefined;
+  readonly startedAtMs: number;
+  endedAtMs: number | undefined;
+  /** Something of an answer has come. */
+  hasBegun: boolean;
+  /** The gateway has given it up before it refused. */
+  wasCut: boolean;
   /** Whether anything can have been generated for it. */
   mayHaveRun: boolean;
   isOver: boolean;
@@ -17,6 +27,9 @@ export interface Call {
 
 export interface BackendOptions {
   readonly scriptOf: (life: number) => Script;
+  /** Whether there are several, so that a 503 says that nothing has run. */
+  readonly areSeveral: boolean;
+  readonly nowMs: () => number;
   /** Whether the process that asks for this request is still there. */
   readonly isAlive: (life: number) => boolean;
   /** Adds what may happen next to this request. Returns what takes it back. */
@@ -33,27 +46,50 @@ export function playBackend(options: BackendOptions): { readonly calls: readonly
   const calls: Call[] = [];
   Pool.prototype.dispatch = (request, handler) => {
     const life = Number((request.headers as Readonly<Record<string, string>>)[LIFE_HEADER]);
-    if (options.isAlive(life)) calls.push(play(life, request.body as string | Buffer, handler, options));
+    const tries = calls.filter((call) => call.life === life && call.ending !== undefined).length;
+    const asked = { life, tries, backend: request.path.split('/')[1] ?? '', body: request.body as string | Buffer };
+    if (options.isAlive(life)) calls.push(play(asked, handler, options));
     return true;
   };
   return { calls, end: () => void Reflect.deleteProperty(Pool.prototype, 'dispatch') };
 }
 
-function play(life: number, body: string | Buffer, handler: Dispatcher.DispatchHandler, options: BackendOptions): Call {
+interface AskedCall extends Pick<Call, 'life' | 'backend'> {
+  readonly tries: number;
+  readonly body: string | Buffer;
+}
+
+function play(
+  { life, backend, tries, body }: AskedCall,
+  handler: Dispatcher.DispatchHandler,
+  options: BackendOptions,
+): Call {
   const asked = JSON.parse(body.toString()) as { readonly stream?: boolean; readonly stream_options?: object };
   const script = options.scriptOf(life);
   const isRefused = script.refusesField && asked.stream_options !== undefined;
-  const moves = isRefused ? refuse(400, 'Unknown parameter: stream_options') : movesOf(script, asked.stream === true);
+  const ending = tries === 0 ? script.ending : script.next;
+  const moves = isRefused
+    ? refuse(400, 'Unknown parameter: stream_options')
+    : movesOf({ ...script, ending }, asked.stream === true);
+  const runs = !isRefused && !NOTHING_RUNS.has(ending) && !(options.areSeveral && ending === 'answers 503');
   let takeBack = (): void => undefined;
   let isPaused = false;
+  let hasRefused = false;
 
   const call: Call = {
     life,
+    backend,
+    ending: isRefused ? undefined : ending,
+    startedAtMs: options.nowMs(),
+    endedAtMs: undefined,
+    hasBegun: false,
+    wasCut: false,
     mayHaveRun: false,
     isOver: false,
     cut() {
       takeBack();
-      call.isOver = true;
+      if (!call.isOver && !hasRefused) call.wasCut = true;
+      end();
     },
   };
   const controller = {
@@ -78,25 +114,36 @@ function play(life: number, body: string | Buffer, handler: Dispatcher.DispatchH
     },
   } as unknown as Dispatcher.DispatchController;
 
+  function end(): void {
+    call.isOver = true;
+    call.endedAtMs ??= options.nowMs();
+  }
+
   function next(): void {
     takeBack();
     const [move] = moves;
     if (move === undefined || call.isOver || isPaused) return;
-    takeBack = options.pend(life, `the backend ${move.what} r${life}`, () => {
+    const name = options.areSeveral ? `backend ${backend}` : 'backend';
+    takeBack = options.pend(life, `the ${name} ${move.what} r${life}`, () => {
       moves.shift();
-      if (!isRefused && !NOTHING_RUNS.has(script.ending)) call.mayHaveRun = true;
-      if (moves.length === 0 && (isRefused || script.ending !== 'goes silent')) call.isOver = true;
+      if (runs) call.mayHaveRun = true;
+      if (ANSWERS.has(move.what)) call.hasBegun = true;
+      if (/^answers [45]/.test(move.what)) hasRefused = true;
+      if (moves.length === 0 && (isRefused || ending !== 'goes silent')) end();
       move.go(handler, controller);
       next();
     });
   }
 
   moves.unshift({ what: 'takes', go: () => undefined });
-  if (script.ending === 'is not there' && !isRefused) moves.shift();
+  if (ending === 'is not there' && !isRefused) moves.shift();
   else handler.onRequestStart?.(controller, {});
   next();
   return call;
 }
+
+/** JSON is not told before it is whole. */
+const ANSWERS = new Set(['sends a word of', 'sends the finish reason of']);
 
 const NOTHING_RUNS = new Set<Script['ending']>(['answers 400', 'answers 401', 'answers 429', 'is not there']);
 

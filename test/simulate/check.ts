@@ -39,7 +39,7 @@ export async function simulate({ seed, histories, path, isShort = false }: Simul
     const { report, broken } = await tryHistory(world, history);
     const steps = report.map((step, index) => `${String(index + 1).padStart(4)}. ${step}`);
     const text = [
-      `keys: ${history.keys}, limit: ${history.limit}`,
+      `keys: ${history.keys}, limit: ${history.limit}, backends: ${history.backends}`,
       ...steps,
       ...broken.map((each) => `BROKEN: ${each}`),
     ];

@@ -118,6 +118,34 @@ export const FAULTS: readonly Fault[] = [
     wrong: 'heldMicro > roomMicro',
     within: 5000,
   },
+  {
+    name: 'another backend after one that may have run the request',
+    file: 'backend/backends.ts',
+    right: "return blame === 'refused' || (blame === 'failed' && options.failover === 'any');",
+    wrong: "return blame !== 'none';",
+    within: 2000,
+  },
+  {
+    name: 'another backend after an answer that has begun',
+    file: 'backend/backends.ts',
+    right: 'if (hasBegun || isLeft) return tell(next);',
+    wrong: 'if (isLeft) return tell(next);',
+    within: 2000,
+  },
+  {
+    name: 'a later refusal that hides what may have run',
+    file: 'backend/backends.ts',
+    right: 'if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;',
+    wrong: 'failure = next;',
+    within: 5000,
+  },
+  {
+    name: 'a backend that never rests',
+    file: 'backend/backends.ts',
+    right: 'else rest.refused(code, retryAfterMsOf(thrown));',
+    wrong: 'else rest.answered();',
+    within: 10_000,
+  },
 ];
 
 const HERE = new URL('.', import.meta.url);

@@ -3,6 +3,7 @@
 import type { RecordRow } from '../../src/store/shared/rows.ts';
 import type { KeyRow } from '../../src/store/shared/key-rows.ts';
 import type { LedgerEntry, StoredKey } from '../../src/store/keys.ts';
+import type { Call } from './backend.ts';
 import { ENDINGS, type Ending } from './steps.ts';
 import { SILENCE_MS, type Aftermath, type Caller, type Life } from './world.ts';
 
@@ -11,13 +12,14 @@ export async function findBroken(aftermath: Aftermath): Promise<readonly string[
   const { lives, callers, leaked, changed } = aftermath;
   const records = new Map<Life, RecordRow | null>();
   for (const life of lives) records.set(life, (await aftermath.ask('findAny', life.requestId)) as RecordRow | null);
-  const broken = [...leaked, ...changed, ...findRivals(aftermath)];
+  const broken = [...leaked, ...changed, ...findRivals(aftermath), ...findUnrest(aftermath)];
   for (const [life, record] of records) {
     const say = (problem: string): void => void broken.push(`r${life.number}: ${problem}`);
     for (const problem of findFaults(life, record, aftermath)) say(problem);
+    for (const problem of findWrongTries(life, aftermath)) say(problem);
     if (record !== null && life.idempotencyKey !== undefined) {
       const kept = (await findKeeper(life, aftermath))?.requestId === life.requestId;
-      if (kept !== keepsKey(life, record)) say(`its idempotency key is ${kept ? 'kept' : 'free'}`);
+      if (kept !== keepsKey(life, record, aftermath)) say(`its idempotency key is ${kept ? 'kept' : 'free'}`);
     }
   }
   for (const caller of callers) {
@@ -52,7 +54,7 @@ function findFaults(life: Life, record: RecordRow | null, aftermath: Aftermath):
     faults.push(`its cancel was acknowledged, and it is ${record?.status ?? 'without a record'}`);
   if (record === null) return [...faults, ...findFaultsWithoutRecord(life, aftermath)];
 
-  const expected = expectedOf(life, record);
+  const expected = expectedOf(life, record, aftermath);
   const state = `${record.status} ${record.errorCode ?? record.incompleteReason ?? ''}`.trim();
   if (!expected.has(state)) faults.push(`its record is ${state}, and not ${[...expected].join(' or ')}`);
   if (mustLeaveNothing(life, record)) faults.push('a stranger has left a record');
@@ -90,7 +92,7 @@ function findFaultsWithoutRecord(life: Life, aftermath: Aftermath): readonly str
   if (LIMITED.has(code) && isWithinLimits(life, aftermath)) return [`it was told ${code}, and had used nothing`];
   if (end === undefined || REFUSED.has(code)) return [];
   if (code === 'rate_limit_exceeded' && life.caller.key !== undefined && hasRate(life.caller.key)) return [];
-  const isRemoved = life.isStranger || life.step.script.ending === 'answers 401';
+  const isRemoved = life.isStranger || triesOf(life, aftermath.calls).some(({ ending }) => ending === 'answers 401');
   return isRemoved ? [] : [`it was told ${code}, and has no record`];
 }
 
@@ -125,18 +127,43 @@ const FAILURES: Partial<Record<Ending, string>> = {
 };
 
 /** The states in which the record may end, by its script and by what has happened to it. */
-function expectedOf(
-  { step: { script }, hasLeft, process, client, waitedMs }: Life,
-  record: RecordRow,
-): ReadonlySet<string> {
+function expectedOf(life: Life, record: RecordRow, aftermath: Aftermath): ReadonlySet<string> {
+  const { hasLeft, process, client, waitedMs } = life;
+  const { script } = life.step;
   if (record.cancelRequestedAtMs !== null) return new Set(['cancelled request_cancelled']);
-  const expected = new Set([naturalOf(script.ending, record)]);
+  const expected = new Set(naturalsOf(life, record, aftermath));
   if (waitedMs >= SILENCE_MS) expected.add('failed upstream_timeout');
   // The words of a refusal came too late, so that nobody knows which field it was about.
   if (waitedMs >= SILENCE_MS && script.refusesField) expected.add('failed invalid_request');
   if (hasLeft || client.destroyed) expected.add('cancelled client_disconnected');
   if (process.wasInterrupted || process.wasTakenForDead || !process.isAlive) expected.add('failed gateway_interrupted');
   return expected;
+}
+
+/** What decides the record where several backends were asked (src/docs/several-backends.md). */
+function naturalsOf(life: Life, record: RecordRow, { calls, backends }: Aftermath): readonly string[] {
+  const { script } = life.step;
+  if (backends === 'one') return [naturalOf(script.ending, record)];
+  const tries = triesOf(life, calls);
+  const decisive = decisiveOf(tries);
+  if (decisive === undefined) return ['failed no_backend_available', 'failed server_overloaded'];
+  // Who waits too long for the first byte is given up, for another one with `any`.
+  if (!tries.some(({ wasCut }) => wasCut)) return [naturalOf(decisive, record)];
+  return ['failed upstream_timeout', ...tries.map(({ ending = decisive }) => naturalOf(ending, record))];
+}
+
+/** The last one decides, unless its failure would hide that an earlier one may have run. */
+function decisiveOf(tries: readonly Call[]): Ending | undefined {
+  const last = tries.at(-1);
+  if (
+    last?.ending === undefined ||
+    last.hasBegun ||
+    !(Object.hasOwn(FAILURES, last.ending) || last.ending === 'answers 401')
+  )
+    return last?.ending;
+  return (
+    tries.find(({ ending = last.ending }) => ending !== undefined && !NOTHING_RAN.has(ending))?.ending ?? last.ending
+  );
 }
 
 function naturalOf(ending: Ending, { key }: RecordRow): string {
@@ -148,11 +175,17 @@ function naturalOf(ending: Ending, { key }: RecordRow): string {
 }
 
 /** What the backend refuses has not run. */
-const REFUSALS = new Set<string | null>(['invalid_request', 'rate_limit_exceeded', 'upstream_unreachable']);
+const REFUSALS = new Set<string | null>([
+  'invalid_request',
+  'rate_limit_exceeded',
+  'upstream_unreachable',
+  'no_backend_available',
+  'server_overloaded',
+]);
 
-function keepsKey({ step: { script } }: Life, { status, errorCode }: RecordRow): boolean {
+function keepsKey(life: Life, { status, errorCode }: RecordRow, { calls }: Aftermath): boolean {
   // A wrong key of the operator's is told as a failure of the backend.
-  const isRefused = script.ending === 'answers 401' && errorCode === 'upstream_error';
+  const isRefused = decisiveOf(triesOf(life, calls)) === 'answers 401' && errorCode === 'upstream_error';
   return status !== 'failed' || !(isRefused || REFUSALS.has(errorCode));
 }
 
@@ -169,16 +202,70 @@ async function findKeeper(life: Life, { identities, ask }: Aftermath): Promise<R
 
 /** For one identity and key the backend runs once at most. Strangers leave nothing by which they could be known again. */
 function findRivals({ calls, lives }: Aftermath): readonly string[] {
-  const runs = new Map<string, number[]>();
+  const runs = new Map<string, Set<number>>();
   for (const { life: number, mayHaveRun } of calls) {
     const life = lives[number];
     if (!mayHaveRun || life?.idempotencyKey === undefined || life.isStranger) continue;
     const name = `${life.caller.name} ${life.idempotencyKey} ${life.body.toString()}`;
-    runs.set(name, [...(runs.get(name) ?? []), number]);
+    runs.set(name, (runs.get(name) ?? new Set()).add(number));
   }
   return [...runs.values()]
-    .filter((numbers) => numbers.length > 1)
-    .map((numbers) => `the backend has run ${numbers.map((number) => `r${number}`).join(' and ')}, which are the same`);
+    .filter(({ size }) => size > 1)
+    .map(
+      (numbers) => `the backend has run ${[...numbers].map((each) => `r${each}`).join(' and ')}, which are the same`,
+    );
+}
+
+/** What a refusal says in front of several backends: nothing has run, and another one may be asked. */
+const REFUSING = new Set<Ending>(['answers 429', 'answers 503', 'is not there']);
+
+const NOTHING_RAN = new Set<Ending>([...REFUSING, 'answers 400', 'answers 401']);
+
+/** Another backend is asked only while nothing has been said and, without `any`, nothing has run. */
+function findWrongTries(life: Life, { calls, backends }: Aftermath): readonly string[] {
+  const tries = triesOf(life, calls);
+  const wrong = tries.slice(0, -1).flatMap((call) => {
+    const { ending = '', hasBegun, wasCut } = call;
+    if (hasBegun) return [`another backend was asked after ${call.backend} had begun`];
+    const mayMove =
+      backends === 'any'
+        ? wasCut || ending !== 'answers 400'
+        : REFUSING.has(call.ending ?? 'ends by itself') && !wasCut;
+    return mayMove ? [] : [`another backend was asked after ${call.backend}, which ${ending}`];
+  });
+  if (new Set(tries.map(({ backend }) => backend)).size < tries.length) wrong.push('one backend was asked twice');
+  return wrong;
+}
+
+function triesOf({ number }: Life, calls: readonly Call[]): readonly Call[] {
+  return calls.filter(({ life, ending }) => life === number && ending !== undefined);
+}
+
+const FIRST_REST_MS = 1000;
+
+/** A backend that has refused is left alone for a while by the same process. */
+function findUnrest({ calls, lives, keys, backends }: Aftermath): readonly string[] {
+  if (backends === 'one') return [];
+  const unrest: string[] = [];
+  const untilMs = new Map<string, number>();
+  const endings = calls
+    .filter(({ endedAtMs }) => endedAtMs !== undefined)
+    .toSorted((one, other) => (one.endedAtMs ?? 0) - (other.endedAtMs ?? 0));
+  for (const { life, backend, ending, endedAtMs: atMs = 0, wasCut } of endings) {
+    const process = lives[life]?.process;
+    const place = `${process?.name} ${backend}`;
+    // A limit of the caller's own key says nothing to others.
+    const isRefusal =
+      ending !== undefined && REFUSING.has(ending) && !(keys === 'passthrough' && ending === 'answers 429');
+    if (!isRefusal || wasCut || atMs < (untilMs.get(place) ?? 0)) continue;
+    untilMs.set(place, atMs + FIRST_REST_MS);
+    for (const call of calls) {
+      if (call.backend !== backend || lives[call.life]?.process !== process || call.ending === undefined) continue;
+      const isEarly = call.startedAtMs > atMs && call.startedAtMs < atMs + FIRST_REST_MS;
+      if (isEarly) unrest.push(`${backend} is asked for r${call.life} while it rests`);
+    }
+  }
+  return unrest;
 }
 
 async function findWrongBooks(

@@ -37,6 +37,8 @@ export type Ending = keyof typeof ENDINGS;
 
 export interface Script {
   readonly ending: Ending;
+  /** What the next backend does, where there are several. */
+  readonly next: Ending;
   /** Of text, before the end. */
   readonly pieces: number;
   readonly usage: boolean;
@@ -56,6 +58,9 @@ export interface Create {
 }
 
 export const STORE_FAULTS = ['busy', 'full', 'lost before', 'lost after', 'lost, and taken later'] as const;
+
+/** How many there are, and what `FAILOVER` says. */
+export const BACKENDS = ['one', 'safe', 'any'] as const;
 
 /** What the first caller may use, where the gateway issues the keys. */
 export const LIMITS = ['credits', 'requests', 'tokens', 'spend'] as const;
@@ -77,17 +82,21 @@ export interface History {
   /** Who issues the keys of the callers: the gateway, which knows what they may spend, or the backend. */
   readonly keys: 'managed' | 'passthrough';
   readonly limit: (typeof LIMITS)[number];
+  readonly backends: (typeof BACKENDS)[number];
   readonly steps: readonly Step[];
 }
 
 const anyProcess = nat({ max: 1 });
 const anyWhich = nat({ max: 7 });
 
+const anyEnding: Arbitrary<Ending> = oneof(
+  { weight: 1, arbitrary: constant<Ending>('ends by itself') },
+  { weight: 1, arbitrary: constantFrom(...(Object.keys(ENDINGS) as Ending[])) },
+);
+
 const anyScript: Arbitrary<Script> = record({
-  ending: oneof(
-    { weight: 1, arbitrary: constant<Ending>('ends by itself') },
-    { weight: 1, arbitrary: constantFrom(...(Object.keys(ENDINGS) as Ending[])) },
-  ),
+  ending: anyEnding,
+  next: anyEnding,
   pieces: nat({ max: 2 }),
   usage: boolean(),
   refusesField: oneof({ weight: 4, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) }),
@@ -124,6 +133,10 @@ export const anyHistory: Arbitrary<History> = record({
   limit: oneof(
     { weight: 2, arbitrary: constant<'credits'>('credits') },
     { weight: 3, arbitrary: constantFrom(...LIMITS) },
+  ),
+  backends: oneof(
+    { weight: 2, arbitrary: constant<'one'>('one') },
+    { weight: 2, arbitrary: constantFrom(...BACKENDS) },
   ),
   steps: array(oneof(...STEPS), { minLength: 1, maxLength: 40, size: 'max' }),
 });

@@ -5,6 +5,7 @@
 
 import { createAdmission, ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
+import { createBackends } from '../../src/backend/backends.ts';
 import { createChatBackend } from '../../src/backend/chat.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { RequestId } from '../../src/contract/ids.ts';
@@ -40,7 +41,7 @@ import { openFrameReply, type FrameReply } from '../../src/web-socket/frame-repl
 import { newKeyDraft, NO_LIMITS } from '../support/keys.ts';
 import { beginFacts } from '../support/observe.ts';
 import { LIFE_HEADER, playBackend, type Call } from './backend.ts';
-import { openOnlyBackend } from '../support/only-backend.ts';
+import { onlyBackend } from '../support/only-backend.ts';
 import { Client, readChat, readEvents, readJson, type Told } from './client.ts';
 import type { Create, History, Step, STORE_FAULTS } from './steps.ts';
 import { beginVirtualTime } from './time.ts';
@@ -57,14 +58,15 @@ const SCARCE: Readonly<Record<History['limit'], Pick<KeyDraft, 'limits' | 'credi
 const AMPLE = { limits: NO_LIMITS, creditsMicro: 100_000 };
 export const SILENCE_MS = 8000;
 const LOST_MS = 10_100;
+export const QUEUE_MS = 2000;
 const DRAIN_MS = 3000;
 const INTERRUPT_MS = 2000;
-const BASE_URL = 'http://backend.test/v1';
+const BACKENDS = ['a', 'b'] as const;
 const LOG = { info: () => undefined, warn: () => undefined };
 
 // These are the same for all histories, and take long to make.
 const config = readConfig({
-  UPSTREAM_BASE_URL: BASE_URL,
+  UPSTREAM_BASE_URL: 'http://backend.test/a/v1',
   DEFAULT_MAX_OUTPUT_TOKENS: '50',
   FIRST_BYTE_TIMEOUT_MS: String(SILENCE_MS),
   IDLE_TIMEOUT_MS: String(SILENCE_MS),
@@ -134,6 +136,7 @@ interface Pending {
 export interface Aftermath {
   readonly keys: History['keys'];
   readonly limit: History['limit'];
+  readonly backends: History['backends'];
   readonly tookMs: number;
   readonly lives: readonly Life[];
   readonly callers: readonly Caller[];
@@ -184,6 +187,7 @@ interface Parts {
 
 async function live(history: History, { disk, time, number, report }: Parts): Promise<Aftermath> {
   const isManaged = history.keys === 'managed';
+  const areSeveral = history.backends !== 'one';
   const observer = disk.admit();
   const pending: Pending[] = [];
   const lives: Life[] = [];
@@ -200,6 +204,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   const backend = playBackend({
     scriptOf: (life) => lifeOf(life).step.script,
     isAlive: (life) => lifeOf(life).process.isAlive,
+    areSeveral,
+    nowMs: time.nowMs,
     pend: (life, what, go) => pend(what, go, { process: lifeOf(life).process }),
   });
   const processes = [start('p0'), start('p1')];
@@ -284,11 +290,26 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     const store = openClientStore({ run, clock: time.nowMs, settleTimeoutMs: config.settleTimeoutMs, limits });
     const running = createRunningRequests();
     const rateLimits = createRateLimits({ accounts: store, nowMs: time.nowMs });
-    const upstream = createChatBackend({
-      ...config,
-      baseUrl: BASE_URL,
-      keyOwner: isManaged ? 'gateway' : 'caller',
-      streamOptions: true,
+    const keyOwner = isManaged ? 'gateway' : 'caller';
+    const specs = BACKENDS.slice(0, areSeveral ? 2 : 1).map((name) =>
+      onlyBackend({
+        name,
+        isOnly: !areSeveral,
+        baseUrl: `http://backend.test/${name}/v1`,
+        maxConcurrent: areSeveral ? 2 : null,
+      }),
+    );
+    const backends = createBackends(specs, {
+      keyOwner,
+      failover: history.backends === 'any' ? 'any' : 'safe',
+      queueTimeoutMs: QUEUE_MS,
+      firstByteTimeoutMs: SILENCE_MS,
+      nowMs: time.nowMs,
+      onChange: () => undefined,
+      open: ({ baseUrl }) => ({
+        ...createChatBackend({ ...config, baseUrl, keyOwner, streamOptions: true }),
+        count: () => Promise.resolve(undefined),
+      }),
     });
     const services: GatewayProcess['services'] = {
       ...config,
@@ -296,15 +317,15 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       running,
       identities,
       sealers,
-      routes: openOnlyBackend().routes,
-      backend: upstream,
-      relay: upstream,
+      routes: backends.routes,
+      backend: backends,
+      relay: backends,
       admission: isManaged
         ? createAdmission({ ...config, accounts: store, rateLimits, prices: { present: PRICES }, nowMs: time.nowMs })
         : ADMIT_ALL,
       estimator: createTokenEstimator(),
       itemMemory: createItemMemory({ ...config, nowMs: time.nowMs }),
-      keyOwner: isManaged ? 'gateway' : 'caller',
+      keyOwner,
       nowMs: time.nowMs,
       steadyMs: time.nowMs,
       models: { present: null },
@@ -453,6 +474,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     report.push(
       `${caller.name} asks ${process.name} for ${step.kind} (r${life.number}, ${key}${step.isSlow ? ', reads slowly' : ''}): ` +
         `the backend sends ${step.script.pieces} words and ${step.script.ending}` +
+        (areSeveral ? `, the next one ${step.script.next}` : '') +
         `${step.script.usage ? '' : ', without usage'}${step.script.refusesField ? ', and refuses a field' : ''}`,
     );
     void time
@@ -715,6 +737,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     return {
       keys: history.keys,
       limit: history.limit,
+      backends: history.backends,
       tookMs: time.nowMs() - startMs,
       lives,
       callers,
