@@ -23,10 +23,13 @@ export interface Finding {
 /** Tries so many histories, and makes the first one that breaks a promise as short as possible. */
 export async function simulate({ seed, histories, path, isShort = false }: SimulateOptions): Promise<Finding> {
   const world = openWorld();
+  let failed: Tried = { report: [], broken: [] };
   try {
     const property = asyncProperty(anyHistory, async (history) => {
-      const { broken } = await tryHistory(world, history);
-      if (broken.length > 0) throw new Error(broken.join('\n'));
+      const tried = await tryHistory(world, history);
+      if (tried.broken.length === 0) return;
+      failed = tried;
+      throw new Error(tried.broken.join('\n'));
     });
     const found = await check(property, {
       seed,
@@ -36,7 +39,9 @@ export async function simulate({ seed, histories, path, isShort = false }: Simul
     });
     if (!found.failed || found.counterexample === null) return { tried: found.numRuns };
     const history = await shorten(world, found.counterexample[0]);
-    const { report, broken } = await tryHistory(world, history);
+    const again = await tryHistory(world, history);
+    // What the same steps do not break again is told as it was the first time.
+    const { report, broken } = again.broken.length > 0 ? again : failed;
     const steps = report.map((step, index) => `${String(index + 1).padStart(4)}. ${step}`);
     const text = [
       `keys: ${history.keys}, limit: ${history.limit}, backends: ${history.backends}`,
@@ -58,7 +63,12 @@ async function shorten(world: World, history: History): Promise<History> {
   return history;
 }
 
-async function tryHistory(world: World, history: History): Promise<{ report: string[]; broken: readonly string[] }> {
+interface Tried {
+  readonly report: readonly string[];
+  readonly broken: readonly string[];
+}
+
+async function tryHistory(world: World, history: History): Promise<Tried> {
   const report: string[] = [];
   try {
     return { report, broken: await findBroken(await world.run(history, report)) };

@@ -23,10 +23,9 @@ describe('a simulation of the whole life of a request', () => {
     if (fault === undefined) throw new Error('there is no fault to plant');
     const planted = await plant(fault);
     const { text, path = '' } = await planted.simulate({ seed: SEED, histories: fault.within });
-    expect(text?.split('\n').slice(1, 3)).to.deep.equal([
-      '   1. alice asks p0 for JSON (r0, no key): the backend sends 0 words and ends by itself, without usage',
-      '   2. then everything comes to rest',
-    ]);
+    const [, first, second] = text?.split('\n') ?? [];
+    expect(first).to.match(/^ {3}1\. alice asks p0 for JSON \(r0, no key/);
+    expect(second).to.equal('   2. then everything comes to rest');
     const again = await planted.simulate({ seed: SEED, histories: 1, path, isShort: true });
     expect(again.text).to.equal(text);
   });

@@ -777,9 +777,11 @@ const READERS: Readonly<Record<Create['kind'], (client: Client) => Told>> = {
 function bodyOf({ kind, name }: Create, which: number): object {
   const words = `say ${name ?? `something else ${which}`}`;
   const stream = kind !== 'JSON' && kind !== 'chat';
+  // Keys have new names in each history, and must not decide which backend is the first choice.
+  const common = { model: 'm', stream, prompt_cache_key: words };
   if (kind === 'chat' || kind === 'a chat stream')
-    return { model: 'm', stream, messages: [{ role: 'user', content: words }], max_tokens: 50 };
-  return { model: 'm', stream, input: words };
+    return { ...common, messages: [{ role: 'user', content: words }], max_tokens: 50 };
+  return { ...common, input: words };
 }
 
 function overHttp({ client }: Life): Omit<Incoming, 'facts' | 'caller' | 'idempotencyKey' | 'body'> {

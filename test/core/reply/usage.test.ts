@@ -196,4 +196,21 @@ describe('readReported', () => {
     expect(sumOfReported(one, other)).to.deep.equal({ usage: counts(24, 0, 5, 0, 29), gaps: ['output'], model: 'a' });
     expect(sumOfReported(one, NOTHING_REPORTED).usage).to.equal(null);
   });
+
+  it('adds up each part of what is counted', () => {
+    const usage = {
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 7, cache_write_tokens: 3 },
+      output_tokens: 10,
+      output_tokens_details: { reasoning_tokens: 4 },
+      total_tokens: 30,
+    };
+    expect(sumOfReported({ usage, gaps: [], model: 'a' }, { usage, gaps: [], model: 'a' }).usage).to.deep.equal({
+      input_tokens: 40,
+      input_tokens_details: { cached_tokens: 14, cache_write_tokens: 6 },
+      output_tokens: 20,
+      output_tokens_details: { reasoning_tokens: 8 },
+      total_tokens: 60,
+    });
+  });
 });
