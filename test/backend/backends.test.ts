@@ -242,7 +242,7 @@ describe('createBackends', () => {
   });
 
   it('tells of the try that may have run, whatever an earlier one says that refused the key of the operator', async () => {
-    const result = ask(open([spec('a'), spec('b')], 'any'), { route: { backends: ['a', 'b'] } });
+    const result = ask(open([spec('a'), spec('b')], 'any'), { names: ['a', 'b'] });
     await endNext(new ApiError('upstream_error', { headers: { 'x-should-retry': 'false' } }));
     await endNext(timeout());
     expect(await result).to.equal('upstream_timeout');
