@@ -67,7 +67,7 @@ describe('the package', () => {
   it('holds what runs and what its types say, and no source and no test', () => {
     const paths = packed.files.map(({ path }) => path);
     const strange =
-      /^(?!dist\/(src|schemas)\/|dist\/(package\.json|README\.md)$|src\/docs\/[\w-]+\.md$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
+      /^(?!dist\/(src|schemas)\/|dist\/(package\.json|README\.md)$|src\/docs\/[\w-]+\.(?:md|svg)$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
     expect(paths.filter((path) => strange.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|tsconfig/.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => path.startsWith('dist/src/console/'))).to.have.members(
