@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -101,7 +102,10 @@ function isForChat(name: string): boolean {
 }
 
 async function issueKey(url: string): Promise<{ id: KeyId; secret: string }> {
-  const reply = await administrate(`${url}/admin/v1/keys`, { name: 'the customer', credits: '1000.00' });
+  const reply = await administrate(`${url}/admin/v1/keys`, {
+    name: `customer ${randomUUID()}`,
+    credits: '1000.00',
+  });
   expect(reply.status).to.equal(201);
   const { id, secret } = (await reply.json()) as IssuedKey;
   const keyId = parseKeyId(id);

@@ -100,15 +100,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a charge that is not taken back',
     file: 'store/shared/charges.ts',
-    right: 'funds.write(seq, refunded.funds);',
+    right: 'funds.write(key, refunded.funds);',
     wrong: '',
     within: 5000,
   },
   {
     name: 'a limit per minute that holds nobody up',
     file: 'store/shared/charges.ts',
-    right: 'if (exceededBy(tokens, account, countsAt(account, clockMs)) === undefined) return account;',
-    wrong: 'return account;',
+    right: 'return exceededBy(tokens, payer, countsAt(payer, payer.clockMs ?? atMs)) !== undefined;',
+    wrong: 'return false;',
     within: 500,
   },
   {

@@ -5,6 +5,7 @@
  *     const connection = await workers.connect(1);
  *     const reply = await connection.create({ model: 'm', input: 'Hello' });
  */
+import { randomUUID } from 'node:crypto';
 import { Agent, request as sendRequest, type IncomingHttpHeaders } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -167,7 +168,7 @@ export async function openWorkers(
     },
     async issueKey(draft) {
       const { id, secret } = (await workers.administrate('POST', '/admin/v1/keys', {
-        name: 'the customer',
+        name: `customer ${randomUUID()}`,
         ...draft,
       })) as IssuedKey;
       const keyId = parseKeyId(id);
