@@ -75,7 +75,7 @@ describe('the package', () => {
         .filter((entry) => entry.isFile() && entry.name !== 'tsconfig.json')
         .map(({ name }) => `dist/src/console/${name}`),
     );
-    const guides = readdirSync(join(ROOT, 'src/docs')).filter((name) => name.endsWith('.md'));
+    const guides = readdirSync(join(ROOT, 'src/docs')).filter((name) => /\.(?:md|svg)$/.test(name));
     expect(paths.filter((path) => path.includes('src/docs/'))).to.have.members(
       guides.flatMap((name) => [`src/docs/${name}`, `dist/src/docs/${name}`]),
     );
