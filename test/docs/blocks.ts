@@ -68,6 +68,8 @@ const RULES: readonly Rule[] = [
   { language: 'text', has: /^npm run -s cli (?:--prefix \S+ )?-- run /m, how: 'not run' },
   // test/package/installed.ts runs it.
   { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
+  // Asks a gateway that runs with several backends. `test/cli/backends.test.ts` has its table.
+  { language: 'text', has: /^\$ npm run -s cli -- backends$/m, how: 'not run' },
   { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'traces' },
   { language: 'text', has: /^npx node --import \.\/tracing\.mjs /m, how: 'traces' },
   // What CI runs, or what would run this test again. names.test.ts looks for the scripts.

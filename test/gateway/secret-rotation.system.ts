@@ -129,10 +129,16 @@ if (server !== undefined) {
     it('leaves a gateway unready that was not told of the new secret before', async () => {
       places = [await start(OLD), await start(NEW, OLD)];
       const checks = [];
-      for (const { url } of places) checks.push(await (await fetch(`${url}/readyz`)).json());
+      for (const { url } of places) {
+        const readiness = (await (await fetch(`${url}/readyz`)).json()) as {
+          status: string;
+          checks: { secret: boolean };
+        };
+        checks.push([readiness.status, readiness.checks.secret]);
+      }
       expect(checks).to.deep.equal([
-        { status: 'not ready', checks: { accepting: true, store: true, secret: false } },
-        { status: 'ready', checks: { accepting: true, store: true, secret: true } },
+        ['not ready', false],
+        ['ready', true],
       ]);
     });
 
