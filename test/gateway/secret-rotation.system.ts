@@ -1,6 +1,7 @@
 /**
  * A change of GATEWAY_SECRET under two gateways on one PostgreSQL, in the order that README gives.
  */
+import { randomUUID } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createGateway, readConfig, type Gateway } from '../../src/gateway.ts';
@@ -70,7 +71,7 @@ if (server !== undefined) {
       const reply = await fetch(`${url}/admin/v1/keys`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'customer' }),
+        body: JSON.stringify({ name: `customer ${randomUUID()}` }),
       });
       return ((await reply.json()) as IssuedKey).secret;
     }
