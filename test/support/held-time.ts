@@ -37,7 +37,8 @@ export async function standStill(ms: number): Promise<void> {
 }
 
 function hold(): void {
-  const holding = { nowMs: performance.now(), waiting: new Set<HeldTimer>() };
+  // Whole milliseconds, since sums of fractions may fall short of what has passed.
+  const holding = { nowMs: Math.ceil(performance.now()), waiting: new Set<HeldTimer>() };
   held = holding;
   performance.now = () => holding.nowMs;
   Object.assign(globalThis, {
