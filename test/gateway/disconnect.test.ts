@@ -192,6 +192,17 @@ describe('a client that goes away', () => {
         expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
       });
 
+      it('has its status before, even if the first words that arrive are beyond that', async () => {
+        await gateway.close();
+        const limits = { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '1000' };
+        gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...limits });
+        const words = `data: ${JSON.stringify(chunkOf({ content: 'x'.repeat(100) }))}\n\n`.repeat(500);
+        backend.reply({ text: words, headers: { 'content-type': 'text/event-stream' } });
+        const received = await read(send(STREAM));
+        expect(received.toString('latin1')).to.match(/^HTTP\/1\.1 200 OK\r\n/);
+        expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
+      });
+
       it('is cut off from its JSON', async () => {
         const text = 'x'.repeat(7 * MIB);
         backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });

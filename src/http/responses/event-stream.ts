@@ -49,7 +49,8 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   const events = setTimeout(sendKeepAlive, options.eventMs);
   const noteUnread = countUnread(
     (bytes) => takeBytes(res.req, bytes),
-    () => res.destroy(),
+    // Node holds back the first write of a turn, with the headers, until the turn is over.
+    () => process.nextTick(() => res.destroy()),
   );
   closeWhenStalled(res, options.stallMs);
   res.once('close', stopTimers);
