@@ -189,17 +189,16 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   function begin({ backends, caller, signal }: Beginning, tried?: ReadonlySet<string>): MaybePromise<Try> {
-    const candidates = backends.flatMap((name) => {
-      const backend = listed.get(name);
-      return backend === undefined || tried?.has(name) === true ? [] : [backend];
-    });
-    const awake = candidates.filter(({ rest }) => rest.isOpen());
-    const free = awake.find(isAvailable);
-    if (free !== undefined) return toTry(take(free));
-    if (awake.length === 0) throw noneAvailable(candidates);
-    signal.throwIfAborted();
+    // Most requests find their first choice free.
+    for (const name of backends) {
+      const backend = tried?.has(name) === true ? undefined : listed.get(name);
+      if (backend !== undefined && isAvailable(backend)) return toTry(take(backend));
+    }
     // The list may change while the request waits.
     const wants = ({ spec }: Backend): boolean => backends.includes(spec.name) && tried?.has(spec.name) !== true;
+    const candidates = [...listed.values()].filter(wants);
+    if (!candidates.some(({ rest }) => rest.isOpen())) throw noneAvailable(candidates);
+    signal.throwIfAborted();
     return queue.wait({ caller, signal, wants, timeoutMs: options.queueTimeoutMs, expire: allBusy }).then(toTry);
   }
 
