@@ -2,9 +2,18 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
-import type { Connected } from '../core/chat.ts';
+import type { ChatBatch, ChatChunk, Connected } from '../core/chat.ts';
+import { saysNothing } from '../core/reply/chunk.ts';
 import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
-import type { AskOptions, ChatBackend, ChatRelay, RelayedRefusal, RelayRequest } from './chat.ts';
+import type {
+  AnswerListener,
+  AskOptions,
+  BegunAnswer,
+  ChatBackend,
+  ChatRelay,
+  RelayedRefusal,
+  RelayRequest,
+} from './chat.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -396,13 +405,16 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     replace,
     async ask(request, asking, listener) {
       await attempt(request, asking, request.stream === true, async (sent, chat, given, begun) => {
-        await chat.ask(sent, given, {
+        const told: AnswerListener = {
           begin(answer) {
             begun();
             listener.begin(answer);
           },
           take: (batch) => listener.take(batch),
-        });
+        };
+        const mayMoveOn = options.failover === 'any' && asking.route.backends.length > 1;
+        if (!mayMoveOn) await chat.ask(sent, given, told);
+        else await askForOutput(told, (held) => chat.ask(sent, given, held));
         return undefined;
       });
     },
@@ -427,6 +439,32 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
     },
   };
+}
+
+/** Chunks that say nothing and are held back. More would be a backend that shows that it is at work. */
+const MAX_HELD_CHUNKS = 16;
+
+/** Holds the answer back until it says something, so that another backend can still be asked when it breaks off before. */
+async function askForOutput(listener: AnswerListener, ask: (listener: AnswerListener) => Promise<void>): Promise<void> {
+  let held: { readonly answer: BegunAnswer; readonly chunks: ChatChunk[] } | undefined;
+  await ask({
+    begin: (answer) => void (held = { answer, chunks: [] }),
+    take(batch) {
+      if (held === undefined) return listener.take(batch);
+      held.chunks.push(...batch.chunks);
+      const isSilent = !batch.done && held.chunks.length <= MAX_HELD_CHUNKS && batch.chunks.every(saysNothing);
+      return isSilent ? undefined : tellHeld(batch.done);
+    },
+  });
+  await tellHeld(false);
+
+  function tellHeld(done: ChatBatch['done']): Promise<void> | undefined {
+    if (held === undefined) return undefined;
+    const { answer, chunks } = held;
+    held = undefined;
+    listener.begin(answer);
+    return chunks.length > 0 || done ? listener.take({ chunks, done }) : undefined;
+  }
 }
 
 interface Beginning extends Pick<RoutedAskOptions<unknown>, 'caller' | 'signal'> {

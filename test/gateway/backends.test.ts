@@ -82,6 +82,10 @@ describe('BACKENDS_FILE', () => {
     return name === 'a' ? [a, b] : [b, a];
   }
 
+  function nameOf(backend: ScriptedBackend): string {
+    return backend === a ? 'a' : 'b';
+  }
+
   it('sends each model to the backend that has it, by its name there and with its key', async () => {
     write({ models: ['qwen3-32b', 'llama-*'], aliases: { 'gpt-5': 'qwen3-32b' } }, { models: ['tiny'] });
     gateway = await open({ MODEL_ALIASES: '{"default": "gpt-5"}' });
@@ -162,6 +166,25 @@ describe('BACKENDS_FILE', () => {
       const [first] = await inOrder(gateway);
       first.reply(failing(500));
       expect((await ask(gateway)).status).to.equal(status);
+    });
+  }
+
+  for (const [failover, ending] of [
+    ['safe', 'response.failed'],
+    ['any', 'response.completed'],
+  ] as const) {
+    it(`ends with ${ending} where the first has said nothing but its role, with FAILOVER=${failover}`, async () => {
+      write();
+      gateway = await open({ FAILOVER: failover });
+      const [first, second] = await inOrder(gateway);
+      first.reply(async ({ sse, cut }) => {
+        await sse({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
+        cut();
+      });
+      const reply = await ask(gateway, { stream: true });
+      expect(await reply.text()).to.contain(`event: ${ending}`);
+      const [name, count] = failover === 'any' ? [nameOf(second), 1] : [nameOf(first), 0];
+      expect([reply.headers.get('x-upstream'), second.requests.length]).to.deep.equal([name, count]);
     });
   }
 

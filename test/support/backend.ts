@@ -89,7 +89,8 @@ export interface ScriptedBackend {
   close(): Promise<void>;
 }
 
-export async function startScriptedBackend(): Promise<ScriptedBackend> {
+/** Without a port it listens on any that is free. */
+export async function startScriptedBackend(port = 0): Promise<ScriptedBackend> {
   const requests: ReceivedRequest[] = [];
   const closed: (Closing & { request: ReceivedRequest })[] = [];
   const queue: Reply[] = [];
@@ -138,7 +139,7 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
     await script(createStage(request, res, (bytes) => (bytesSent += bytes)));
   }
 
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');

@@ -51,6 +51,15 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === '' || (isList(value) && value.length === 0);
 }
 
+/** Whether the chunk says at most who speaks, as the first one of most backends does. */
+export function saysNothing(chunk: ChatChunk): boolean {
+  return choicesOf(chunk).every(
+    ({ choice }) =>
+      finishReasonOf(choice) === undefined &&
+      Object.entries(deltaOf(choice)).every(([name, value]) => name === 'role' || isEmpty(value)),
+  );
+}
+
 export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
 
 /**

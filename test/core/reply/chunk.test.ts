@@ -9,6 +9,7 @@ import {
   logprobsOf,
   messageStateOf,
   onlyTextOf,
+  saysNothing,
   serviceTierOf,
   sourcesOf,
   textPiecesOf,
@@ -60,6 +61,21 @@ describe('finishReasonOf', () => {
     it(`reads ${JSON.stringify(given)} as ${String(expected)}`, () => {
       expect(finishReasonOf({ finish_reason: given })).to.equal(expected);
     });
+  }
+});
+
+describe('saysNothing', () => {
+  const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
+  for (const [name, chunk, expected] of [
+    ['the role alone', delta({ role: 'assistant', content: '', tool_calls: [], refusal: null }), true],
+    ['an empty delta', delta({}), true],
+    ['no choice', { choices: [], prompt_filter_results: [] }, true],
+    ['text', delta({ role: 'assistant', content: 'H' }), false],
+    ['reasoning', delta({ content: null, reasoning_content: 'H' }), false],
+    ['a call', delta({ tool_calls: [{ index: 0, id: 'call_1' }] }), false],
+    ['a finish reason', { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, false],
+  ] as const) {
+    it(`is ${expected} of ${name}`, () => expect(saysNothing(chunk)).to.equal(expected));
   }
 });
 
