@@ -56,8 +56,8 @@ export interface RoutedAskOptions<Sent> extends AskOptions {
   readonly move?: (backend: BackendSpec) => MaybePromise<Sent | undefined>;
   /** Callers take turns where requests wait. */
   readonly caller: string;
-  /** Is called with the name of each backend that is asked, and last with the one that answered. */
-  readonly note: (backend: string) => void;
+  /** Is called with each backend that is asked, and last with the one that answered. */
+  readonly note: (backend: BackendSpec) => void;
 }
 
 type MaybePromise<Value> = Value | Promise<Value>;
@@ -284,7 +284,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     let last: BackendSpec | undefined;
     const tellFirst = (told: Failure | undefined): RelayedRefusal => {
       // The backend whose failure is told is the one that answered.
-      if (told !== undefined && told.by !== last) asking.note(told.by.name);
+      if (told !== undefined && told.by !== last) asking.note(told.by);
       return tell(told);
     };
     for (;;) {
@@ -298,7 +298,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       if (sent === undefined) continue;
       tries += 1;
       last = spec;
-      if (!spec.isOnly) asking.note(spec.name);
+      asking.note(spec);
       const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
       const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
       // A time-out may have run, so a later try needs a share only where it may follow one.

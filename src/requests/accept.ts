@@ -289,6 +289,7 @@ function writeEnd(
   const outcome = outcomeOf(ending, {
     completedAtMs: clock(),
     keyOwner,
+    wasSent: incoming.facts.wasSent,
     upstream: incoming.facts.upstream ?? null,
     isStranger: incoming.caller.holder().isStranger,
     estimateUsage: () => estimator.estimateUsage(modelCall, draft.estimatedInputTokens),

@@ -77,7 +77,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
           // A request that is compacted is made in two parts, which belong together.
           ...(conversation.compaction === undefined && conversation.move && { move: conversation.move }),
           caller: incoming.caller.identity[0],
-          note: (name) => noteUpstream(incoming, name, exposeUpstream),
+          note: (asked) => noteUpstream(incoming, asked, exposeUpstream),
         },
         {
           begin(answer) {

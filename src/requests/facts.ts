@@ -1,5 +1,6 @@
 /** Each room adds what it learns about a request. The facts hold no content and no key. */
 
+import type { BackendSpec } from '../core/routes.ts';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { UniquePart } from '../core/ids.ts';
@@ -20,6 +21,8 @@ export interface RequestFacts {
   keyPrefix: string | undefined;
   /** `answered` means with a 2xx status. */
   backend: 'not asked' | 'asked' | 'answered';
+  /** Whether a try at a backend was made. A request that waits for a place was not sent. */
+  wasSent: boolean;
   /** The name of the backend that was asked last; absent where there is only one. */
   upstream: string | undefined;
   firstOutputAtMs: number | undefined;
@@ -76,18 +79,20 @@ export function noteBackendCall(facts: RequestFacts): Readonly<Record<string, st
   return facts.trace.callBackend(facts);
 }
 
-/** Notes the backend that is asked now, which the caller sees only if it may. */
+/** Notes the backend that is asked now. The caller sees which of several it is only if it may. */
 export function noteUpstream(
   { facts, hasReplyBegun, setHeader }: UpstreamReply,
-  name: string,
+  { name, isOnly }: Pick<BackendSpec, 'name' | 'isOnly'>,
   isExposed: boolean,
 ): void {
+  facts.wasSent = true;
+  if (isOnly) return;
   facts.upstream = name;
   if (isExposed && !hasReplyBegun()) setHeader('x-upstream', name);
 }
 
 interface UpstreamReply {
-  readonly facts: Pick<RequestFacts, 'upstream'>;
+  readonly facts: Pick<RequestFacts, 'upstream' | 'wasSent'>;
   readonly hasReplyBegun: () => boolean;
   readonly setHeader: (name: string, value: string) => void;
 }

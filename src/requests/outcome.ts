@@ -18,6 +18,8 @@ export interface Ending {
 export interface OutcomeOptions {
   readonly completedAtMs: number;
   readonly keyOwner: KeyOwner;
+  /** Whether a backend was asked. What never left the gateway costs nothing. */
+  readonly wasSent: boolean;
   readonly upstream: string | null;
   /** Whether the backend has never accepted the key of the caller. */
   readonly isStranger: boolean;
@@ -51,13 +53,14 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
 
   function used(status: Outcome['status']): Outcome {
     const isKnown = isWhole(reported);
-    const usage = isKnown ? reported.usage : fillGaps(reported, options.estimateUsage());
+    const estimated = options.wasSent ? fillGaps(reported, options.estimateUsage()) : null;
+    const usage = isKnown ? reported.usage : estimated;
     return {
       status,
       completedAtMs: options.completedAtMs,
       usage,
-      usageEstimated: !isKnown,
-      costMicro: options.costOf(usage, reported.model),
+      usageEstimated: !isKnown && usage !== null,
+      costMicro: usage && options.costOf(usage, reported.model),
       incompleteReason: null,
       errorCode: null,
       upstream: options.upstream,

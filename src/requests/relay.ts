@@ -11,7 +11,7 @@ import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { Incoming } from './incoming.ts';
-import { isOfOneKind, type RoutedBackend } from '../core/routes.ts';
+import { isOfOneKind, type BackendSpec, type RoutedBackend } from '../core/routes.ts';
 import { moverOf } from './move.ts';
 import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
@@ -83,7 +83,7 @@ async function relay(
         }),
       }),
       caller: incoming.caller.identity[0],
-      note: (name: string) => noteUpstream(incoming, name, services.exposeUpstream),
+      note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.exposeUpstream),
     };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await accepted.whenDecided();

@@ -46,6 +46,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       stream: false,
       keyPrefix: undefined,
       backend: 'not asked',
+      wasSent: false,
       upstream: undefined,
       firstOutputAtMs: undefined,
       chunks: 0,

@@ -77,7 +77,7 @@ describe('createBackends', () => {
       headers: {},
       route: { backends: names, alike, upstreamDialect: 'generic' },
       caller: 'me',
-      note: (name: string) => void asked.push(name),
+      note: ({ name }: BackendSpec) => void asked.push(name),
       ...options,
     };
     return backends.ask({ model: 'm', messages: [], stream }, asking, listener).then(

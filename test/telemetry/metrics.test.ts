@@ -30,6 +30,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     stream: true,
     keyPrefix: undefined,
     backend: 'answered',
+    wasSent: false,
     upstream: undefined,
     firstOutputAtMs: 6000,
     chunks: 21,

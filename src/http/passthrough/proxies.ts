@@ -50,7 +50,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
         const place = await beginFor(res, { route, caller }, tried);
         const { spec, chat } = place;
         tried.add(spec.name);
-        if (!spec.isOnly) noteUpstream(toReply(res), spec.name, exposeUpstream);
+        noteUpstream(toReply(res), spec, exposeUpstream);
         try {
           const backendHeaders = withKey(forwarding.backendHeaders, spec);
           await proxyOf(chat).forward(req, res, { ...forwarding, backendHeaders });

@@ -2,7 +2,7 @@
 
 import { createBackends, type Backends } from '../../../src/backend/backends.ts';
 import { toApiError, type ErrorCode } from '../../../src/core/errors.ts';
-import { affinityOf } from '../../../src/core/routes.ts';
+import { affinityOf, type BackendSpec } from '../../../src/core/routes.ts';
 import { createStopController } from '../../../src/core/stop-signal.ts';
 import { onlyBackend } from '../../support/only-backend.ts';
 import { createReplica, FAULTS, type Fault, type Replica, type ReplicaOptions } from './replica.ts';
@@ -145,7 +145,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
       signal: createStopController().signal,
       headers: {},
       caller: prefix,
-      note(name: string) {
+      note({ name }: BackendSpec) {
         if (last === undefined) queueMs.push(clock.nowMs() - begunMs);
         last = name;
         if (replicas[Number(name.slice('gpu-'.length))]?.isWell === false) lost += 1;
