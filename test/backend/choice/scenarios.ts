@@ -47,6 +47,6 @@ export function manyGateways(size: Pick<Scenario, 'gateways' | 'replicas' | 'req
     'nothing fails': well,
     'replicas fail': failing,
     'replicas fail, 2 % have one prefix': hot,
-    'the same as with one gateway': { ...hot, gateways: 1, maxConcurrent: REQUESTS.slots },
+    'the same with one gateway and `max_concurrent`': { ...hot, gateways: 1, maxConcurrent: REQUESTS.slots },
   };
 }

@@ -178,7 +178,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
   return {
     answered,
     told,
-    hitRate: sumOf(replicas.map(({ hits }) => hits)) / repeats,
+    hitRate: sumOf(replicas.map(({ hits }) => hits)) / Math.max(1, repeats),
     queueMs: sorted(queueMs),
     firstByteMs: sorted(firstByteMs),
     spills,
