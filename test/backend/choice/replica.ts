@@ -40,6 +40,7 @@ export interface Replica {
   readonly askedBySecond: readonly number[];
 }
 
+const OUTPUT = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] };
 const HIT_MS = 50;
 const MISS_MS = 500;
 const MEAN_ANSWER_MS = 2000;
@@ -89,6 +90,7 @@ export function createReplica({ slots, room, cachedPrefixes, clock, random }: Re
         const cancelBegin = clock.after(prefillMs(prefix), () => {
           cancelTimeout();
           listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
+          void listener.take({ chunks: [OUTPUT], done: false });
           cancelNext = clock.after(-Math.log(1 - random()) * MEAN_ANSWER_MS, () => {
             leave();
             resolve();
