@@ -1,10 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { assert, property, string } from 'fast-check';
 import { createRepeatedChunks, type FoundEvent } from '../../src/backend/repeated-chunk.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { casesOf } from '../support/property.ts';
 import { loadRecordings } from '../support/recordings.ts';
 
@@ -176,9 +175,8 @@ describe('a repeated chunk', () => {
   for (const length of [1, 11, 12, 13, 40]) {
     it(`keeps nothing of its text but its words: ${length} characters`, () => {
       const find = finderAfter(VLLM);
-      const collect = collector();
       const kept: (ChatChunk | undefined)[] = [];
-      collect();
+      collectGarbage();
       const before = process.memoryUsage().heapUsed;
       for (let number = 0; number < 200; number++) {
         const words = String(number).padStart(length, 'x').slice(-length);
@@ -186,7 +184,7 @@ describe('a repeated chunk', () => {
         const text = Buffer.from(eventOf(withDelta({ content: words })) + ' '.repeat(200_000)).toString();
         kept.push(find(text).chunk);
       }
-      collect();
+      collectGarbage();
       expect(process.memoryUsage().heapUsed - before).to.be.below(20_000_000);
       expect(kept).to.have.length(200).and.not.to.include(undefined);
     });
@@ -224,12 +222,4 @@ function parse(data: string): ChatChunk | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Collects all garbage there is. */
-function collector(): () => void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  if (typeof collect !== 'function') throw new Error('there is no garbage collector to call');
-  return () => void Reflect.apply(collect, undefined, []);
 }

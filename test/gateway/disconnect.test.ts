@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
@@ -312,6 +313,7 @@ describe('a client that goes away', () => {
 });
 
 function memory(): number {
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { validateCreateResponse } from '../../src/requests/validate.ts';
 import type { CreateResponse } from '../../src/contract/types.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { turn } from '../support/time.ts';
 
 const CLIENT_REQUESTS = join(import.meta.dirname, '../../../shared/research/client-requests');
@@ -197,8 +196,6 @@ describe('validateCreateResponse', () => {
   }
 
   it('keeps nothing of a body that it refused', async () => {
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
     const refused = ((body) => {
       expect(() => validateCreateResponse(body)).to.throw('model is missing');
       return new WeakRef(body);
