@@ -2113,12 +2113,21 @@ export interface OwnGroup {
   name: string;
   expires_at: number | null;
   models: string[] | null;
+  /**
+   * In millionths of the currency unit; null when the group has no credits of its own.
+   */
   balance: number | null;
+  /**
+   * What running requests have reserved of the balance, in millionths of the currency unit.
+   */
   held: number;
   rate_limits: {
     requests_per_minute: OwnLimit;
     tokens_per_minute: OwnLimit;
   };
+  /**
+   * In millionths of the currency unit, for each day and month of UTC.
+   */
   spend_limits: {
     per_day: OwnLimit;
     per_month: OwnLimit;
@@ -2131,7 +2140,13 @@ export interface OwnGroup {
 export interface OwnPrice {
   model: string;
   input: string;
+  /**
+   * For a million tokens of the input that were read from the cache of the backend.
+   */
   cached_input: string;
+  /**
+   * For a million tokens of the input that were written to the cache of the backend.
+   */
   cache_write: string;
   output: string;
 }
