@@ -369,9 +369,12 @@ describe('authenticate', () => {
     it('looks for 16 secrets at once, and holds up nobody else by a burst', async () => {
       let atOnce = 0;
       let most = 0;
+      const full = Promise.withResolvers<void>();
       const accounts: AuthenticateOptions['accounts'] = {
         async findKeyByHash([hash]) {
           most = Math.max(most, ++atOnce);
+          if (atOnce === 16) full.resolve();
+          await full.promise;
           await turn(5);
           atOnce -= 1;
           return keys.get(hash);
