@@ -1,19 +1,12 @@
-/** Chooses the backend of a request, and another one while nothing has been said. */
+/** Keeps the backends: who has a place, who rests, and which one a request gets. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
-import type { ChatBatch, ChatChunk, Connected } from '../core/chat.ts';
-import { saysNothing } from '../core/reply/chunk.ts';
+import type { Connected } from '../core/chat.ts';
 import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
-import type {
-  AnswerListener,
-  AskOptions,
-  BegunAnswer,
-  ChatBackend,
-  ChatRelay,
-  RelayedRefusal,
-  RelayRequest,
-} from './chat.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
+import { blameOf } from './blame.ts';
+import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -35,9 +28,7 @@ export interface RoutedInputCounter {
 
 export interface BackendsOptions {
   readonly keyOwner: KeyOwner;
-  readonly failover: 'safe' | 'any';
   readonly queueTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
   readonly nowMs: () => number;
   readonly open: (spec: BackendSpec) => SingleBackend;
   readonly onChange: (change: BackendChange) => void;
@@ -45,37 +36,6 @@ export interface BackendsOptions {
 
 export interface BackendChange extends RestChange {
   readonly backend: string;
-}
-
-export interface RoutedAskOptions<Sent> extends AskOptions {
-  readonly route: Pick<Route, 'backends' | 'alike' | 'upstreamDialect'>;
-  /**
-   * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
-   * only those that are alike are asked.
-   */
-  readonly move?: (backend: BackendSpec) => MaybePromise<Sent | undefined>;
-  /** Callers take turns where requests wait. */
-  readonly caller: string;
-  /** Is called with each backend that is asked, and last with the one that answered. */
-  readonly note: (backend: BackendSpec) => void;
-}
-
-type MaybePromise<Value> = Value | Promise<Value>;
-
-export interface RoutedChatBackend {
-  ask(
-    request: ChatBody,
-    options: RoutedAskOptions<ChatBody>,
-    listener: Parameters<ChatBackend['ask']>[2],
-  ): Promise<void>;
-}
-
-export interface RoutedChatRelay {
-  relay(
-    request: RelayRequest,
-    options: RoutedAskOptions<RelayRequest>,
-    listener: Parameters<ChatRelay['relay']>[2],
-  ): Promise<RelayedRefusal | undefined>;
 }
 
 export interface BackendState extends Counts {
@@ -100,6 +60,14 @@ interface Counts {
   readonly cancelled: number;
 }
 
+export interface PlaceAsking {
+  /** The first choice first. */
+  readonly backends: readonly string[];
+  /** Callers take turns where requests wait. */
+  readonly caller: string;
+  readonly signal: StopSignal;
+}
+
 /** One try of a request, which has a place at a backend. */
 export interface Try {
   readonly spec: BackendSpec;
@@ -118,7 +86,7 @@ export type TryEnd =
   | { readonly kind: 'unasked' }
   | { readonly kind: 'failed'; readonly thrown: unknown };
 
-export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInputCounter, Connected {
+export interface Backends extends RoutedInputCounter, Connected {
   /** What at least one of them refuses. */
   readonly refusals: KnownRefusals;
   readonly routes: Routes;
@@ -130,7 +98,7 @@ export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInpu
   /** Whether one of them may be asked now. */
   isAnyOpen(): boolean;
   /** Takes a place at the best backend of the route that was not tried before. Throws ApiError. */
-  begin(asking: Beginning, tried?: ReadonlySet<string>): MaybePromise<Try>;
+  begin(asking: PlaceAsking, tried?: ReadonlySet<string>): Try | Promise<Try>;
   /** Later requests go by the new list. Running ones end where they are. */
   replace(specs: readonly BackendSpec[]): void;
   close(): Promise<void>;
@@ -143,11 +111,6 @@ interface Backend {
   readonly counts: Record<keyof Counts, number>;
   running: number;
 }
-
-/** Of one request. */
-export const MAX_TRIES = 3;
-const WHOLE = { kind: 'whole' } as const;
-const UNASKED = { kind: 'unasked' } as const;
 
 /** Opens the backends of this list. */
 export function createBackends(first: readonly BackendSpec[], options: BackendsOptions): Backends {
@@ -197,7 +160,9 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     if (backend.running === 0 && draining.delete(backend)) void backend.chat.close();
   }
 
-  function begin({ backends, caller, signal }: Beginning, tried?: ReadonlySet<string>): MaybePromise<Try> {
+  function begin({ backends, caller, signal }: PlaceAsking, tried?: ReadonlySet<string>): Try | Promise<Try> {
+    // Whoever left before any backend was asked is charged nothing, and takes no place.
+    signal.throwIfAborted();
     // Most requests find their first choice free.
     for (const name of backends) {
       const backend = tried?.has(name) === true ? undefined : listed.get(name);
@@ -207,7 +172,6 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     const wants = ({ spec }: Backend): boolean => backends.includes(spec.name) && tried?.has(spec.name) !== true;
     const candidates = [...listed.values()].filter(wants);
     if (!candidates.some(({ rest }) => rest.isOpen())) throw noneAvailable(candidates);
-    signal.throwIfAborted();
     return queue.wait({ caller, signal, wants, timeoutMs: options.queueTimeoutMs, expire: allBusy }).then(toTry);
   }
 
@@ -265,101 +229,6 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     else rest.refused(code, retryAfterMsOf(thrown));
   }
 
-  /** Tries one backend after the other while `work` has not called `begun`. */
-  async function attempt<Sent>(
-    first: Sent,
-    asking: RoutedAskOptions<Sent>,
-    isStream: boolean,
-    work: Work<Sent>,
-  ): Promise<RelayedRefusal | undefined> {
-    const startedMs = nowMs();
-    const { route, caller, signal } = asking;
-    const backends = asking.move === undefined ? route.alike : route.backends;
-    const beginning = { backends, caller, signal };
-    const mostTries = Math.min(MAX_TRIES, backends.length);
-    const tried = new Set<string>();
-    let tries = 0;
-    let hasMoved = false;
-    let failure: Failure | undefined;
-    let last: BackendSpec | undefined;
-    const tellFirst = (told: Failure | undefined): RelayedRefusal => {
-      // The backend whose failure is told is the one that answered.
-      if (told !== undefined && told.by !== last) asking.note(told.by);
-      return tell(told);
-    };
-    for (;;) {
-      const place = await beginAgain(beginning, tried, failure);
-      if (place === undefined) return tellFirst(failure);
-      const { spec, chat } = place;
-      tried.add(spec.name);
-      // The file may say something else of the backend since the route was chosen.
-      hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
-      const sent = hasMoved ? await moveTo(place, asking) : first;
-      if (sent === undefined) continue;
-      tries += 1;
-      last = spec;
-      asking.note(spec);
-      const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
-      const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
-      // A time-out may have run, so a later try needs a share only where it may follow one.
-      const shareMs = options.failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
-      const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
-      // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
-      const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
-      let hasBegun = false;
-      const begun = (): void => {
-        hasBegun = true;
-        place.answered(slowMs);
-      };
-      const next = await failureOf(spec, work(sent, chat, given, begun));
-      if (next === undefined) {
-        place.end(WHOLE);
-        return undefined;
-      }
-      const isLeft = asking.signal.aborted;
-      place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown: next.thrown });
-      if (hasBegun || isLeft) return tell(next);
-      // What may have run keeps the idempotency key, whatever a later try says.
-      if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;
-      if (tries === mostTries || !movesOn(next.thrown)) return tellFirst(failure);
-    }
-  }
-
-  /** Returns undefined if the request cannot go there. */
-  async function moveTo<Sent>(
-    place: Try,
-    { move, signal }: Pick<RoutedAskOptions<Sent>, 'move' | 'signal'>,
-  ): Promise<Sent | undefined> {
-    try {
-      const sent = await move?.(place.spec);
-      signal.throwIfAborted();
-      if (sent === undefined) place.end(UNASKED);
-      return sent;
-    } catch (thrown) {
-      place.end(UNASKED);
-      throw thrown;
-    }
-  }
-
-  /** Without another place the caller is told what the last backend said. */
-  async function beginAgain(
-    asking: Beginning,
-    tried: ReadonlySet<string>,
-    failure: Failure | undefined,
-  ): Promise<Try | undefined> {
-    try {
-      return await begin(asking, tried);
-    } catch (thrown) {
-      if (failure === undefined || asking.signal.aborted) throw thrown;
-      return undefined;
-    }
-  }
-
-  function movesOn(thrown: unknown): boolean {
-    const blame = blameOf(thrown);
-    return blame === 'refused' || (blame === 'failed' && options.failover === 'any');
-  }
-
   return {
     routes: { choose: (model, affinity) => routes.choose(model, affinity) },
     get specs() {
@@ -403,31 +272,6 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     },
     begin,
     replace,
-    async ask(request, asking, listener) {
-      await attempt(request, asking, request.stream === true, async (sent, chat, given, begun) => {
-        const told: AnswerListener = {
-          begin(answer) {
-            begun();
-            listener.begin(answer);
-          },
-          take: (batch) => listener.take(batch),
-        };
-        const mayMoveOn = options.failover === 'any' && asking.route.backends.length > 1;
-        if (!mayMoveOn) await chat.ask(sent, given, told);
-        else await askForOutput(told, (held) => chat.ask(sent, given, held));
-        return undefined;
-      });
-    },
-    relay: (request, asking, listener) =>
-      attempt(request, asking, request.stream, (sent, chat, given, begun) =>
-        chat.relay(sent, given, {
-          begin(answer) {
-            begun();
-            return listener.begin(answer);
-          },
-          take: (read) => listener.take(read),
-        }),
-      ),
     connections() {
       const all = [...listed.values()].map(({ chat }) => chat.connections());
       return {
@@ -439,65 +283,6 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
     },
   };
-}
-
-/** Chunks that say nothing and are held back. More would be a backend that shows that it is at work. */
-const MAX_HELD_CHUNKS = 16;
-
-/** Holds the answer back until it says something, so that another backend can still be asked when it breaks off before. */
-async function askForOutput(listener: AnswerListener, ask: (listener: AnswerListener) => Promise<void>): Promise<void> {
-  let held: { readonly answer: BegunAnswer; readonly chunks: ChatChunk[] } | undefined;
-  await ask({
-    begin: (answer) => void (held = { answer, chunks: [] }),
-    take(batch) {
-      if (held === undefined) return listener.take(batch);
-      held.chunks.push(...batch.chunks);
-      const isSilent = !batch.done && held.chunks.length <= MAX_HELD_CHUNKS && batch.chunks.every(saysNothing);
-      return isSilent ? undefined : tellHeld(batch.done);
-    },
-  });
-  await tellHeld(false);
-
-  function tellHeld(done: ChatBatch['done']): Promise<void> | undefined {
-    if (held === undefined) return undefined;
-    const { answer, chunks } = held;
-    held = undefined;
-    listener.begin(answer);
-    return chunks.length > 0 || done ? listener.take({ chunks, done }) : undefined;
-  }
-}
-
-interface Beginning extends Pick<RoutedAskOptions<unknown>, 'caller' | 'signal'> {
-  /** The first choice first. */
-  readonly backends: readonly string[];
-}
-
-type Work<Sent> = (
-  sent: Sent,
-  chat: SingleBackend,
-  asking: AskOptions,
-  begun: () => void,
-) => Promise<RelayedRefusal | undefined>;
-
-/** A refusal that the client may see is returned, and others are thrown. */
-interface Failure {
-  readonly by: BackendSpec;
-  readonly thrown: unknown;
-  readonly refusal?: RelayedRefusal;
-}
-
-async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefined>): Promise<Failure | undefined> {
-  try {
-    const refusal = await work;
-    return refusal && { by, refusal, thrown: refusal.error };
-  } catch (thrown) {
-    return { by, thrown };
-  }
-}
-
-function tell(failure: Failure | undefined): RelayedRefusal {
-  if (failure?.refusal !== undefined) return failure.refusal;
-  throw failure?.thrown;
 }
 
 function isAvailable({ spec, rest, running }: Backend): boolean {
@@ -524,19 +309,4 @@ function allBusy(): ApiError {
     message: 'All backends of this model are busy.',
     headers: { 'retry-after': '1' },
   });
-}
-
-/** A backend that refuses the operator's own key has run nothing either, and the error says not to retry. */
-function mayHaveRun(thrown: unknown): boolean {
-  const { headers } = toApiError(thrown);
-  return blameOf(thrown) === 'failed' && headers['x-should-retry'] !== 'false';
-}
-
-/** What a failure says of the backend. After `refused` nothing can have run. */
-function blameOf(thrown: unknown): 'none' | 'refused' | 'failed' {
-  if (!(thrown instanceof ApiError)) return 'none';
-  const { code, status } = thrown;
-  if (code === 'upstream_unreachable' || status === 429) return 'refused';
-  if (!code.startsWith('upstream_')) return 'none';
-  return status === 503 ? 'refused' : 'failed';
 }

@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { excessOf } from '../core/json-size.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
@@ -77,6 +76,8 @@ function namedModels({ models }: BackendSpec): readonly ListedModel[] {
 }
 
 async function ask(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal) {
+  // A start does without it.
+  const { request } = await import('undici');
   try {
     const reply = await request(url, { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
     const chunks: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { request } from 'undici';
+import { openConnection, openPool } from './connection.ts';
 
 const TIMEOUT_MS = 3000;
 
@@ -20,16 +20,21 @@ export async function tryMadeUpKey(
   const url = new URL(baseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/models`;
   const limit = AbortSignal.timeout(timeoutMs);
+  const pool = openPool(url.origin, { connectTimeoutMs: timeoutMs });
   try {
-    const { statusCode, body } = await request(url, {
+    const connection = await openConnection(pool, {
+      path: `${url.pathname}${url.search}`,
       headers: { authorization: `Bearer ${makeUpKey()}`, accept: 'application/json' },
+      body: null,
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      reset: true,
+      firstByteTimeoutMs: timeoutMs,
     });
-    body.on('error', () => {}).destroy();
-    return toKeyCheck(statusCode);
+    connection.abort();
+    return toKeyCheck(connection.status);
   } catch {
     return { kind: 'unreachable' };
+  } finally {
+    void pool.destroy();
   }
 }
 

@@ -26,9 +26,7 @@ export function openOnlyBackend(spec: Partial<BackendSpec> = {}): Backends {
   const unasked = () => Promise.reject(new Error('it is asked in another way'));
   return createBackends([onlyBackend(spec)], {
     keyOwner: 'caller',
-    failover: 'safe',
     queueTimeoutMs: 1000,
-    firstByteTimeoutMs: 60_000,
     nowMs: () => 0,
     onChange: () => undefined,
     open: () => ({

@@ -1,8 +1,9 @@
 /** Many requests through the real choice of backends, in virtual time. */
 
-import { createBackends, type Backends } from '../../../src/backend/backends.ts';
+import { createBackends } from '../../../src/backend/backends.ts';
+import { createFailover, type RoutedChatBackend } from '../../../src/backend/failover.ts';
 import { toApiError, type ErrorCode } from '../../../src/core/errors.ts';
-import { affinityOf, type BackendSpec } from '../../../src/core/routes.ts';
+import { affinityOf, type BackendSpec, type Routes } from '../../../src/core/routes.ts';
 import { createStopController } from '../../../src/core/stop-signal.ts';
 import { onlyBackend } from '../../support/only-backend.ts';
 import { createReplica, FAULTS, type Fault, type Replica, type ReplicaOptions } from './replica.ts';
@@ -31,6 +32,11 @@ export interface Outage {
   readonly fault: Fault;
   readonly fromMs: number;
   readonly untilMs: number;
+}
+
+interface Gateway {
+  readonly routes: Routes;
+  readonly chat: RoutedChatBackend;
 }
 
 export interface Found {
@@ -108,7 +114,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
     }
   });
 
-  function openGateway({ nowMs }: VirtualClock): Backends {
+  function openGateway({ nowMs }: VirtualClock): Gateway {
     const specs = replicas.map((_, index) =>
       onlyBackend({
         name: `gpu-${index}`,
@@ -118,11 +124,9 @@ export async function simulate(scenario: Scenario): Promise<Found> {
       }),
     );
     const bySpec = new Map(specs.map(({ name }, index) => [name, replicas[index]]));
-    return createBackends(specs, {
+    const backends = createBackends(specs, {
       keyOwner: 'gateway',
-      failover: scenario.failover,
       queueTimeoutMs: QUEUE_TIMEOUT_MS,
-      firstByteTimeoutMs: FIRST_BYTE_TIMEOUT_MS,
       nowMs,
       onChange({ state }) {
         if (state === 'resting') rests += 1;
@@ -133,9 +137,18 @@ export async function simulate(scenario: Scenario): Promise<Found> {
         return replica.chat;
       },
     });
+    const { failover } = scenario;
+    const chat = createFailover({
+      backends,
+      failover,
+      firstByteTimeoutMs: FIRST_BYTE_TIMEOUT_MS,
+      headerHoldMs: FIRST_BYTE_TIMEOUT_MS,
+      nowMs,
+    });
+    return { routes: backends.routes, chat };
   }
 
-  async function send(gateway: Backends, prefix: string, clock: VirtualClock): Promise<void> {
+  async function send(gateway: Gateway, prefix: string, clock: VirtualClock): Promise<void> {
     const begunMs = clock.nowMs();
     const body = { model: 'm', messages: [], stream: true, prompt_cache_key: prefix };
     const route = gateway.routes.choose(body.model, () => affinityOf('caller', body));
@@ -152,7 +165,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
       },
     };
     try {
-      await gateway.ask(body, asking, {
+      await gateway.chat.ask(body, asking, {
         begin: () => void firstByteMs.push(clock.nowMs() - begunMs),
         take: () => undefined,
       });

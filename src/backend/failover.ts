@@ -1,0 +1,215 @@
+/** Asks the backend that a request was given, and another one while nothing has been said. */
+
+import type { ChatBody } from '../core/encoded-chat.ts';
+import type { BackendSpec, Route } from '../core/routes.ts';
+import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
+import { blameOf, mayHaveRun } from './blame.ts';
+import type { AnswerListener, AskOptions, RelayedRefusal, RelayListener, RelayRequest } from './chat.ts';
+import { askForOutput, relayForOutput } from './held-back.ts';
+import { withKey } from './key-headers.ts';
+
+export interface RoutedChatBackend {
+  /** As `ChatBackend.ask`, at one of the backends of the route. */
+  ask(request: ChatBody, options: RoutedAskOptions<ChatBody>, listener: AnswerListener): Promise<void>;
+}
+
+export interface RoutedChatRelay {
+  /** As `ChatRelay.relay`, at one of the backends of the route. */
+  relay(
+    request: RelayRequest,
+    options: RoutedAskOptions<RelayRequest>,
+    listener: RelayListener,
+  ): Promise<RelayedRefusal | undefined>;
+}
+
+export interface RoutedAskOptions<Sent> extends AskOptions {
+  readonly route: Pick<Route, 'backends' | 'alike' | 'upstreamDialect'>;
+  /**
+   * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
+   * only those that are alike are asked.
+   */
+  readonly move?: (backend: BackendSpec) => Sent | undefined | Promise<Sent | undefined>;
+  /** Callers take turns where requests wait. */
+  readonly caller: string;
+  /** Is called with each backend that is asked, and last with the one that answered. */
+  readonly note: (backend: BackendSpec) => void;
+}
+
+export interface FailoverOptions {
+  readonly backends: Pick<Backends, 'begin'>;
+  /** With `safe` no other backend is asked after one that may have run the request. */
+  readonly failover: 'safe' | 'any';
+  readonly firstByteTimeoutMs: number;
+  /** How long a relayed answer is held back while another backend could be asked. */
+  readonly headerHoldMs: number;
+  readonly nowMs: () => number;
+}
+
+/** Of one request. */
+export const MAX_TRIES = 3;
+
+/** Returns what asks these backends. */
+export function createFailover(options: FailoverOptions): RoutedChatBackend & RoutedChatRelay {
+  const { backends, failover, nowMs } = options;
+
+  /** Tries one backend after the other while `work` has not called `begun`. */
+  async function attempt<Sent>(
+    first: Sent,
+    asking: RoutedAskOptions<Sent>,
+    isStream: boolean,
+    work: Work<Sent>,
+  ): Promise<RelayedRefusal | undefined> {
+    const startedMs = nowMs();
+    const { route, caller, signal } = asking;
+    const names = asking.move === undefined ? route.alike : route.backends;
+    const placeAsking = { backends: names, caller, signal };
+    const mostTries = Math.min(MAX_TRIES, names.length);
+    const tried = new Set<string>();
+    let tries = 0;
+    let hasMoved = false;
+    let failure: Failure | undefined;
+    let last: BackendSpec | undefined;
+    const tellFirst = (told: Failure | undefined): RelayedRefusal => {
+      // The backend whose failure is told is the one that answered.
+      if (told !== undefined && told.by !== last) asking.note(told.by);
+      return tell(told);
+    };
+    for (;;) {
+      const place = await beginAgain(placeAsking, tried, failure);
+      if (place === undefined) return tellFirst(failure);
+      const { spec, chat } = place;
+      tried.add(spec.name);
+      // The file may say something else of the backend since the route was chosen.
+      hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
+      const sent = hasMoved ? await moveTo(place, asking) : first;
+      if (sent === undefined) continue;
+      tries += 1;
+      last = spec;
+      asking.note(spec);
+      const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
+      const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
+      // A time-out may have run, so a later try needs a share only where it may follow one.
+      const shareMs = failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
+      const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
+      // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
+      const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
+      let hasBegun = false;
+      const begun = (): void => {
+        hasBegun = true;
+        place.answered(slowMs);
+      };
+      const next = await failureOf(spec, work({ sent, chat, given, begun, isAlone: mostTries === 1 }));
+      if (next === undefined) {
+        place.end(WHOLE);
+        return undefined;
+      }
+      const isLeft = signal.aborted;
+      place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown: next.thrown });
+      if (hasBegun || isLeft) return tell(next);
+      // What may have run keeps the idempotency key, whatever a later try says.
+      if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;
+      if (tries === mostTries || !movesOn(next.thrown)) return tellFirst(failure);
+    }
+  }
+
+  /** Without another place the caller is told what the last backend said. */
+  async function beginAgain(
+    asking: PlaceAsking,
+    tried: ReadonlySet<string>,
+    failure: Failure | undefined,
+  ): Promise<Try | undefined> {
+    try {
+      return await backends.begin(asking, tried);
+    } catch (thrown) {
+      if (failure === undefined || asking.signal.aborted) throw thrown;
+      return undefined;
+    }
+  }
+
+  function movesOn(thrown: unknown): boolean {
+    const blame = blameOf(thrown);
+    return blame === 'refused' || (blame === 'failed' && failover === 'any');
+  }
+
+  return {
+    async ask(request, asking, listener) {
+      await attempt(request, asking, request.stream === true, async ({ sent, chat, given, begun, isAlone }) => {
+        const told: AnswerListener = {
+          begin(answer) {
+            begun();
+            listener.begin(answer);
+          },
+          take: (batch) => listener.take(batch),
+        };
+        // Before its first chunk an answer has not begun in any case.
+        if (isAlone || failover === 'safe') await chat.ask(sent, given, told);
+        else await askForOutput(told, (held) => chat.ask(sent, given, held));
+        return undefined;
+      });
+    },
+    relay: (request, asking, listener) =>
+      attempt(request, asking, request.stream, ({ sent, chat, given, begun, isAlone }) => {
+        const told: RelayListener = {
+          begin(answer) {
+            begun();
+            return listener.begin(answer);
+          },
+          take: (read) => listener.take(read),
+        };
+        if (isAlone) return chat.relay(sent, given, told);
+        const hold = { holdsChunks: failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
+        return relayForOutput(told, hold, (held) => chat.relay(sent, given, held));
+      }),
+  };
+}
+
+const WHOLE = { kind: 'whole' } as const;
+const UNASKED = { kind: 'unasked' } as const;
+
+type Work<Sent> = (one: WorkOfTry<Sent>) => Promise<RelayedRefusal | undefined>;
+
+interface WorkOfTry<Sent> {
+  readonly sent: Sent;
+  readonly chat: SingleBackend;
+  readonly given: AskOptions;
+  readonly begun: () => void;
+  /** Whether no other backend can be asked. */
+  readonly isAlone: boolean;
+}
+
+/** A refusal that the client may see is returned, and others are thrown. */
+interface Failure {
+  readonly by: BackendSpec;
+  readonly thrown: unknown;
+  readonly refusal?: RelayedRefusal;
+}
+
+async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefined>): Promise<Failure | undefined> {
+  try {
+    const refusal = await work;
+    return refusal && { by, refusal, thrown: refusal.error };
+  } catch (thrown) {
+    return { by, thrown };
+  }
+}
+
+function tell(failure: Failure | undefined): RelayedRefusal {
+  if (failure?.refusal !== undefined) return failure.refusal;
+  throw failure?.thrown;
+}
+
+/** Makes the request again. Returns undefined, and gives the place back, if it cannot go there. */
+async function moveTo<Sent>(
+  place: Try,
+  { move, signal }: Pick<RoutedAskOptions<Sent>, 'move' | 'signal'>,
+): Promise<Sent | undefined> {
+  try {
+    const sent = await move?.(place.spec);
+    signal.throwIfAborted();
+    if (sent === undefined) place.end(UNASKED);
+    return sent;
+  } catch (thrown) {
+    place.end(UNASKED);
+    throw thrown;
+  }
+}
