@@ -1,4 +1,4 @@
-import type { RoutedAskOptions, RoutedChatBackend } from '../backend/backends.ts';
+import type { RoutedAskOptions, RoutedChatBackend } from '../backend/failover.ts';
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBatch } from '../core/chat.ts';

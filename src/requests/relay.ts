@@ -1,7 +1,7 @@
 /** Passes a chat completion through unchanged, and keeps a record of the request. */
 
 import type { RelayedRead } from '../backend/answer.ts';
-import type { RoutedChatRelay } from '../backend/backends.ts';
+import type { RoutedChatRelay } from '../backend/failover.ts';
 import type { RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
@@ -27,6 +27,8 @@ export interface RelayedReply {
   /** A returned promise resolves when the client can take more. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   end(): void;
+  /** Says that a stream is over whose backend has not said so after the finish reason. */
+  finish(): void;
   /** Cuts the reply off. Throws the error if it can still be sent as a status. */
   fail(error: ApiError): void;
 }
@@ -65,6 +67,7 @@ async function relay(
   const meter = createChatMeter(choices);
   let reply: RelayedReply | undefined;
   let isEndTold = false;
+  let telling: Promise<void> | undefined;
   let isJson = false;
   let unreadBytes = 0;
   // A completion in JSON comes with its finish reason and its usage.
@@ -96,13 +99,16 @@ async function relay(
     else throw failure;
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
+    // What stops the reading while the end is being recorded comes too late.
+    await telling?.catch(() => undefined);
     // JSON that was cut has not been parsed, so that its bytes count as output.
     if (reading.isForUsage()) meter.addUnread(unreadBytes);
     meter.fail(error);
-    const failure = (await accepted.settle(meter)) ?? error;
-    if (reply === undefined) throw failure;
-    // A connection that breaks after the end has broken nothing.
+    const failure = await accepted.settle(meter);
+    if (reply === undefined) throw failure ?? error;
+    // A connection that breaks after the finish reason has broken nothing.
     if (isEndTold) reply.end();
+    else if (failure === null) reply.finish();
     else reply.fail(failure);
   } finally {
     reading.end();
@@ -136,10 +142,13 @@ async function relay(
     else if (done) meter.end(true);
     if (wasOver || !meter.ended) return reply?.write(bytes);
     // These bytes tell the end.
-    return settle().then(() => {
-      isEndTold = true;
-      return reply?.write(bytes);
-    });
+    telling = settleBeforeTelling();
+    return telling.then(() => reply?.write(bytes));
+  }
+
+  async function settleBeforeTelling(): Promise<void> {
+    await settle();
+    isEndTold = true;
   }
 
   /** Throws the failure of a record that has not ended as the answer did. */

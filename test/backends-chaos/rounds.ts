@@ -174,20 +174,32 @@ interface Question {
   readonly hit?: Hit;
 }
 
-/** Of the callers every other one wants a stream, and of each kind some have an idempotency key. */
+/**
+ * Every other caller wants a stream, every third one a chat completion, and of each kind some have an idempotency key.
+ */
 async function ask(caller: Caller, { name, index, hit }: Question): Promise<Told> {
-  const stream = index % 2 === 0;
-  const body = { model: 'm', input: name, prompt_cache_key: name, max_output_tokens: 100, stream };
+  const common = { model: 'm', prompt_cache_key: name, stream: index % 2 === 0 };
+  const isChat = index % 3 === 0;
   const kind = Math.floor(index / 2) % 4;
-  const send = (): Promise<Response> => caller.create(body, kind < 2 ? { headers: { 'idempotency-key': name } } : {});
+  const init = kind < 2 ? { headers: { 'idempotency-key': name } } : {};
+  const messages = [{ role: 'user', content: name }];
+  const send = (): Promise<Response> =>
+    isChat
+      ? caller.complete({ ...common, messages, max_tokens: 100 }, init)
+      : caller.create({ ...common, input: name, max_output_tokens: 100 }, init);
+  const read = async (reply: Response): Promise<Told> => {
+    const id = reply.headers.get('x-request-id') ?? '';
+    const heard = isChat ? await readChat(reply, caller, id) : await readResponse(reply);
+    return { name, id, during: hit, ...heard };
+  };
   if (kind !== 0) {
-    const first = await read(await send(), name, hit);
+    const first = await read(await send());
     if (kind === 1) await expectDuplicate(await send(), first.id);
     return first;
   }
   const twins = await Promise.all([send(), send()]);
   const [one, other] = twins[0].status === 409 ? [twins[1], twins[0]] : twins;
-  const first = await read(one, name, hit);
+  const first = await read(one);
   await expectDuplicate(other, first.id);
   return first;
 }
@@ -201,21 +213,48 @@ async function expectDuplicate(reply: Response, id: string): Promise<void> {
   ]);
 }
 
-async function read(reply: Response, name: string, during: Hit | undefined): Promise<Told> {
+type Heard = Pick<Told, 'code' | 'hasOutput'>;
+
+async function readResponse(reply: Response): Promise<Heard> {
   const text = await reply.text();
-  const id = reply.headers.get('x-request-id') ?? '';
-  if (reply.status !== 200) {
-    const { error } = JSON.parse(text) as ErrorBody;
-    return { name, id, code: error.code, hasOutput: false, during };
-  }
-  if (reply.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
+  if (reply.status !== 200) return { code: codeIn(text), hasOutput: false };
+  if (!isStream(reply)) {
     expect(JSON.parse(text)).to.deep.include({ status: 'completed', output_text: 'One two three four' });
-    return { name, id, hasOutput: true, during };
+    return { hasOutput: true };
   }
   const events = parseEvents(text);
   const { error } = expectWellFormed(events);
   const hasOutput = events.some(({ type }) => type.endsWith('.delta'));
-  return { name, id, ...(error !== null && { code: error.code }), hasOutput, during };
+  return { ...(error !== null && { code: error.code }), hasOutput };
+}
+
+/** A stream that breaks off does not say why, so its record does. */
+async function readChat(reply: Response, caller: Caller, id: string): Promise<Heard> {
+  let text = '';
+  let isWhole = true;
+  try {
+    for await (const piece of (reply.body ?? []) as AsyncIterable<Uint8Array>) text += Buffer.from(piece).toString();
+  } catch {
+    isWhole = false;
+  }
+  if (reply.status !== 200) return { code: codeIn(text), hasOutput: false };
+  const said = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, words]) => words).join('');
+  const isDone = !isStream(reply) || text.endsWith('data: [DONE]\n\n');
+  if (isWhole && isDone) {
+    expect(said, 'the words of a chat completion').to.equal('One two three four');
+    return { hasOutput: true };
+  }
+  expect(text, 'a chat completion that has failed').not.to.contain('[DONE]');
+  const { error } = await caller.final(id);
+  return { ...(error !== null && { code: error.code }), hasOutput: said !== '' };
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true;
+}
+
+function codeIn(text: string): string {
+  return (JSON.parse(text) as ErrorBody).error.code;
 }
 
 /** Asks until no backend rests any more. */

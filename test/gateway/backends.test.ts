@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { answer } from '../records/chunks.ts';
-import { callerOf, readError } from '../records/caller.ts';
+import { answer, finish, stream, text } from '../records/chunks.ts';
+import { readError } from '../records/caller.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const HEADERS = { authorization: 'Bearer static-key', 'content-type': 'application/json' };
 const ADMIN_TOKEN = 'admin-token-canary-1';
+const ROLE = { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] };
 const KEYS = { A_KEY: 'key-of-a', B_KEY: 'key-of-b' };
 
 function failing(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
@@ -169,6 +169,21 @@ describe('BACKENDS_FILE', () => {
     });
   }
 
+  for (const [failover, status] of [
+    ['safe', 502],
+    ['any', 200],
+  ] as const) {
+    it(`answers ${status} to a caller who wants JSON where the first streams nothing but its role, with FAILOVER=${failover}`, async () => {
+      const streams = { dialect: 'llamacpp' };
+      write(streams, streams);
+      for (const one of [a, b]) one.always(stream([text('Hello'), finish('stop')], 'end'));
+      gateway = await open({ FAILOVER: failover });
+      const [first] = await inOrder(gateway);
+      first.reply(stream([ROLE], 'cut'));
+      expect((await ask(gateway)).status).to.equal(status);
+    });
+  }
+
   for (const [failover, ending] of [
     ['safe', 'response.failed'],
     ['any', 'response.completed'],
@@ -177,10 +192,7 @@ describe('BACKENDS_FILE', () => {
       write();
       gateway = await open({ FAILOVER: failover });
       const [first, second] = await inOrder(gateway);
-      first.reply(async ({ sse, cut }) => {
-        await sse({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
-        cut();
-      });
+      first.reply(stream([ROLE], 'cut'));
       const reply = await ask(gateway, { stream: true });
       expect(await reply.text()).to.contain(`event: ${ending}`);
       const [name, count] = failover === 'any' ? [nameOf(second), 1] : [nameOf(first), 0];
@@ -331,25 +343,6 @@ describe('BACKENDS_FILE', () => {
     const headers = { ...HEADERS, 'content-type': 'application/octet-stream' };
     expect(await send({ method: 'POST', headers, body: '{"model":"y"}' })).to.deep.equal(['a', 'a']);
     expect(await post({ model: 'unknown' })).to.deep.equal([null, undefined]);
-  });
-
-  it('fails over for managed chat completions, in one record', async () => {
-    write();
-    const managed = await openManagedGateway(
-      { BACKENDS_FILE: file, EXPOSE_UPSTREAM: 'true', ...KEYS },
-      { nowMs: () => nowMs },
-    );
-    gateway = managed;
-    const { secret } = await managed.issue({ creditsMicro: 1_000_000 });
-    const caller = callerOf(managed.url, secret);
-    const chat = () => caller.complete({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
-    const first = (await chat()).headers.get('x-upstream') === 'a' ? a : b;
-    first.reply(failing(503));
-    const other = await chat();
-    expect([other.status, other.headers.get('x-upstream')]).to.deep.equal([200, first === a ? 'b' : 'a']);
-    expect(first.requests.length).to.equal(2);
-    const records = await (await caller.get('/v1/requests')).text();
-    expect(records.match(/"status":"\w+"/g)).to.deep.equal(['"status":"succeeded"', '"status":"succeeded"']);
   });
 });
 

@@ -34,12 +34,18 @@ export function openRelayedStream(res: ServerResponse, options: RelayedReplyOpti
       return body.write(bytes) ? undefined : untilWritable(res, signal);
     },
     end: () => body.end(),
+    finish: () => endWith('[DONE]'),
     fail(error) {
-      // An error event in the middle of another event would not be understood.
-      if (DECIDED_HERE.has(error.code) && endsEvent(tail)) body.end(`data: ${JSON.stringify(error.toBody())}\n\n`);
+      if (DECIDED_HERE.has(error.code)) endWith(JSON.stringify(error.toBody()));
       else res.destroy();
     },
   };
+
+  /** An event in the middle of another one would not be understood. */
+  function endWith(data: string): void {
+    if (endsEvent(tail)) body.end(`data: ${data}\n\n`);
+    else res.destroy();
+  }
 }
 
 const LONGEST_BLANK_LINE = 4;
@@ -63,15 +69,18 @@ export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptio
       begin();
       return res.write(previous) ? undefined : untilWritable(res, signal);
     },
-    end() {
-      begin();
-      res.end(last);
-    },
+    end,
+    finish: end,
     fail(error) {
       if (!res.headersSent) throw error;
       res.destroy();
     },
   };
+
+  function end(): void {
+    begin();
+    res.end(last);
+  }
 
   function begin(): void {
     if (res.headersSent) return;

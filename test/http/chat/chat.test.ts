@@ -782,6 +782,14 @@ describe('chat completions which are counted', () => {
     });
   });
 
+  it('is whole after the finish reason, also if the backend breaks off before it says so', async () => {
+    await open();
+    backend.reply(stream([text('Hi'), finish('stop')], 'cut'));
+    const reply = await complete(STREAM_REQUEST);
+    expect(await reply.text()).to.match(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/);
+    expect(await recordOf(reply)).to.include({ status: 'succeeded' });
+  });
+
   describe('the credits', () => {
     const CREDITS = 10_000;
     /** 11 tokens of input at 2, and 7 of output at 10. */
