@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { assert, property, string } from 'fast-check';
+import { assert, nat, property, string } from 'fast-check';
 import { createRepeatedChunks, type FoundEvent } from '../../src/backend/repeated-chunk.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
@@ -31,6 +31,24 @@ function finderAfter(chunk: ChatChunk, data = JSON.stringify(chunk)): (text: str
   return (text, at = 0) => repeated.next(text, at);
 }
 
+/** Has read two events of one form. */
+function finderAfterTwo(
+  first: ChatChunk,
+  second: ChatChunk,
+  firstData = JSON.stringify(first),
+  secondData = JSON.stringify(second),
+): (text: string) => FoundEvent {
+  const repeated = createRepeatedChunks();
+  for (const [data, chunk] of [
+    [firstData, first],
+    [secondData, second],
+  ] as const) {
+    expect(repeated.next(`data: ${data}\n\n`, 0).chunk).to.equal(undefined);
+    repeated.learn(data, chunk);
+  }
+  return (text) => repeated.next(text, 0);
+}
+
 function isLearnt(chunk: ChatChunk, data = JSON.stringify(chunk)): boolean {
   return finderAfter(chunk, data)(`data: ${data}\n\n`).chunk !== undefined;
 }
@@ -56,6 +74,83 @@ describe('a repeated chunk', () => {
       );
     });
   }
+
+  const stamped = (number: number, words = 'Hello', text = `x${number}`): ChatChunk => ({
+    ...withDelta({ content: words }, { id: text, created: number, obfuscation: text.repeat(3) }),
+    usage: { prompt_tokens: 20, completion_tokens: number, total_tokens: 20 + number },
+  });
+
+  it('is known by all but its words, stamps and counts after two that differ in these', () => {
+    const find = finderAfterTwo(stamped(1), stamped(2));
+    assert(
+      property(string({ unit: 'binary' }), string({ unit: 'binary' }), nat(), string(), (words, id, number, after) => {
+        const chunk = stamped(number, words, id);
+        const event = eventOf(chunk);
+        const found = find(event + after);
+        expect(found.end).to.equal(event.length);
+        expect(JSON.stringify(found.chunk)).to.equal(JSON.stringify(chunk));
+      }),
+    );
+  });
+
+  it('is known when one stamp changes, and later another one', () => {
+    const repeated = createRepeatedChunks();
+    const isKnown = (id: number, created: number): boolean => {
+      const chunk = withDelta({ content: 'Hello' }, { id, created });
+      const { chunk: known } = repeated.next(eventOf(chunk), 0);
+      if (known === undefined) repeated.learn(JSON.stringify(chunk), chunk);
+      else expect(known).to.deep.equal(chunk);
+      return known !== undefined;
+    };
+    expect([isKnown(1, 1), isKnown(2, 1), isKnown(3, 1)]).to.deep.equal([false, false, true]);
+    expect([isKnown(2, 2), isKnown(4, 2), isKnown(5, 3)]).to.deep.equal([false, true, true]);
+  });
+
+  const notCounts = ['01', '1.5', '1e3', '-1', '1234567890123456', 'null', '"1"', ''];
+  for (const count of notCounts) {
+    it(`is not an event with this in the place of a count: ${count}`, () => {
+      const find = finderAfterTwo(stamped(1), stamped(2));
+      const event = (created: string): string => eventOf(stamped(3)).replace('"created":3', `"created":${created}`);
+      expect(find(event('123456789012345')).chunk).to.have.property('created', 123_456_789_012_345);
+      expect(find(event(count)).chunk).to.equal(undefined);
+    });
+  }
+
+  const meaningful: readonly { name: string; toChunk: (number: number) => ChatChunk }[] = [
+    { name: 'finish reasons', toChunk: (n) => ({ choices: [{ delta: { content: 'a' }, finish_reason: `r${n}` }] }) },
+    { name: 'errors', toChunk: (n) => withDelta({ content: 'a' }, { error: { code: n } }) },
+    { name: 'messages', toChunk: (n) => withDelta({ content: 'a' }, { message: `m${n}` }) },
+    { name: 'calls', toChunk: (n) => withDelta({ content: 'a', tool_calls: [{ index: n }] }) },
+    { name: 'ids of something else', toChunk: (n) => withDelta({ content: 'a' }, { of: { id: `x${n}` } }) },
+    { name: 'names of the usage', toChunk: (n) => withDelta({ content: 'a' }, { usage: { model: `m${n}` } }) },
+  ];
+  for (const { name, toChunk } of meaningful) {
+    it(`is left to the parser if it differs in its ${name}`, () => {
+      expect(finderAfterTwo(toChunk(1), toChunk(2))(eventOf(toChunk(3))).chunk).to.equal(undefined);
+    });
+  }
+
+  it('is left to the parser if more than eight scalars differ', () => {
+    const counted = (count: number) => (number: number) => {
+      const usage = Object.fromEntries(Array.from({ length: count }, (_, index) => [`tokens_${index}`, number]));
+      return withDelta({ content: `word${number}` }, { usage });
+    };
+    const isKnown = (toChunk: (number: number) => ChatChunk): boolean =>
+      finderAfterTwo(toChunk(1), toChunk(2))(eventOf(toChunk(3))).chunk !== undefined;
+    expect([7, 8].map(counted).map(isKnown)).to.deep.equal([true, false]);
+  });
+
+  it('reads the last of two stamps with one name, as JSON has it', () => {
+    const event = (first: number, last: number): string =>
+      `{"id":${first},"id":${last},"choices":[{"delta":{"content":"a"}}]}`;
+    const find = finderAfterTwo(
+      JSON.parse(event(1, 1)) as ChatChunk,
+      JSON.parse(event(2, 2)) as ChatChunk,
+      event(1, 1),
+      event(2, 2),
+    );
+    expect(find(`data: ${event(3, 4)}\n\n`).chunk).to.equal(undefined);
+  });
 
   it('is known when the backend puts a space behind its colons', () => {
     const data = '{"choices": [{"index": 0, "delta": {"content": "Hello"}}]}';
@@ -141,7 +236,7 @@ describe('a repeated chunk', () => {
   it('is no longer looked for after four chunks that did not repeat', () => {
     const repeated = createRepeatedChunks();
     const isKnown = (id: number): boolean => {
-      const chunk = withDelta({ content: 'Hello' }, { id });
+      const chunk = withDelta({ content: 'Hello' }, { seed: id });
       const event = eventOf(chunk);
       const { chunk: known } = repeated.next(event, 0);
       if (known === undefined) repeated.learn(JSON.stringify(chunk), chunk);
@@ -189,6 +284,25 @@ describe('a repeated chunk', () => {
       expect(kept).to.have.length(200).and.not.to.include(undefined);
     });
   }
+
+  it('keeps nothing of a text that it has learnt from', () => {
+    const kept: unknown[] = [];
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let number = 0; number < 200; number++) {
+      const repeated = createRepeatedChunks();
+      const [first, second] = [stamped(1000 + number), stamped(2000 + number)];
+      for (const chunk of [first, second]) {
+        const text = Buffer.from(JSON.stringify(chunk) + ' '.repeat(200_000)).toString();
+        repeated.next(eventOf(chunk), 0);
+        repeated.learn(text.slice(0, JSON.stringify(chunk).length), chunk);
+      }
+      kept.push(repeated, repeated.next(eventOf(stamped(3000 + number)), 0).chunk);
+    }
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).to.be.below(20_000_000);
+    expect(kept).to.have.length(400).and.not.to.include(undefined);
+  });
 
   const streams = [
     ...loadFixtures().map(({ name, sse }) => ({ name, body: sse })),
