@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { findNodeProblem } from './node-version.ts';
 
 if (findNodeProblem(process.versions.node) === undefined) {
+  console.error('Compiling the gateway, so that its first start is quick. This takes some seconds …');
   const { keepCompiled } = await import('./compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const loaded = [import('./serve.ts'), import('../gateway.ts'), import('../store/sqlite/worker.ts')];
