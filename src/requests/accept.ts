@@ -95,8 +95,8 @@ interface Begun {
   readonly kind: 'accepted';
   readonly admitted: AdmissionTerms;
   readonly taken: RateCharge;
-  /** Set if the request begins beside the commit of its record. Rejects if there is none. */
-  readonly writing?: Promise<unknown>;
+  /** Set if the request begins beside the commit of its record. The promise rejects if there is none. */
+  readonly write?: () => Promise<unknown>;
 }
 
 const NOTHING_CAME = { incompleteReason: null, reported: NOTHING_REPORTED, outputLength: 0 } as const;
@@ -106,12 +106,21 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
   const { facts } = incoming;
   let { plan } = started;
   let end: RecordEnd | undefined;
-  let hasNoRecord = false;
-  let writing = started.writing?.then(noteWritten, (thrown: unknown) => {
-    hasNoRecord = true;
-    run.abort(toApiError(thrown));
-  });
+  /** Why there is no record. */
+  let refusal: ApiError | undefined;
+  let writing: Promise<void> | undefined;
+  // A hold is taken from the start on.
+  const canWait = incoming.isToldAtEnd === true && started.admitted.hold === undefined;
+  const held = started.write && canWait ? holdRecord(begin) : undefined;
+  if (held === undefined) begin();
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
+
+  function begin(): void {
+    writing = started.write?.().then(noteWritten, (thrown: unknown) => {
+      refusal = toApiError(thrown);
+      run.abort(refusal);
+    });
+  }
 
   function noteWritten(): void {
     writing = undefined;
@@ -119,13 +128,17 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
 
   async function settle(ending: Ending): Promise<ApiError | null> {
     if (writing !== undefined) await writing;
-    if (hasNoRecord) return ending.failure;
+    if (refusal !== undefined) return withoutRecord(refusal, ending.failure);
     if (end === undefined) {
       facts.usage = ending.reported.usage;
       facts.errorCode = ending.failure?.code;
-      end = writeEnd({ ...started, plan }, ending, services);
+      end = writeEnd({ ...started, plan, hasBegun: held?.take() !== true }, ending, services);
     }
     const status = await end.written;
+    if (status instanceof ApiError) {
+      facts.errorCode = status.code;
+      return status;
+    }
     const failure = failureToTell(ending.failure, status);
     if (failure !== ending.failure) facts.errorCode = failure?.code;
     // A retry with the same key would only get a 409 for the duplicate.
@@ -151,7 +164,8 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     async failureOf(thrown) {
       await writing;
       await run.cancelDecided;
-      const error = toApiError(run.signal.aborted ? run.signal.reason : thrown);
+      const reason = toApiError(run.signal.aborted ? run.signal.reason : thrown);
+      const error = refusal === undefined ? reason : withoutRecord(refusal, reason);
       if (error.code === 'internal_error') facts.log.error({ err: thrown }, 'the gateway failed');
       return error;
     },
@@ -163,6 +177,44 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     },
     release: () => release(run, incoming),
   };
+}
+
+interface HeldRecord {
+  /** Returns whether the record has not begun. It will not begin any more. */
+  take(): boolean;
+}
+
+/** Lists do not show the record meanwhile, and a process that dies leaves none. */
+const HELD_MS = 5;
+
+/**
+ * Calls `begin` soon, unless the record was taken before. One commit for both states of a short
+ * reply takes 260 µs of CPU in place of 630, and 52 in place of 88 together with 31 others.
+ */
+function holdRecord(begin: () => void): HeldRecord {
+  let isHeld = true;
+  let turn: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    // The process may have been busy, so what has arrived meanwhile is read first.
+    turn = setImmediate(() => {
+      isHeld = false;
+      begin();
+    });
+  }, HELD_MS);
+  return {
+    take() {
+      clearTimeout(timer);
+      clearImmediate(turn);
+      const wasHeld = isHeld;
+      isHeld = false;
+      return wasHeld;
+    },
+  };
+}
+
+/** Nobody is told of an end that is on no disk. A record that somebody was asked to cancel stays, and says so. */
+function withoutRecord(refusal: ApiError, failure: ApiError | null): ApiError {
+  return failure !== null && isCancel(failure) ? failure : refusal;
 }
 
 /** Returns the failure that agrees with the final status of the record. */
@@ -239,9 +291,9 @@ async function decide(
     if (record === undefined) throw refusal;
     return { kind: 'duplicate', record };
   }
-  const writing = write(draft, admitted, store);
-  if (!mayOverlap(draft, incoming, store)) return writing;
-  return { kind: 'accepted', admitted, taken: admitted.taken(undefined), writing };
+  const begin = (): Promise<Begun | Duplicate> => write(draft, admitted, store);
+  if (!mayOverlap(draft, incoming, store)) return begin();
+  return { kind: 'accepted', admitted, taken: admitted.taken(undefined), write: begin };
 }
 
 /**
@@ -272,14 +324,14 @@ async function write(
 }
 
 interface RecordEnd {
-  /** Resolves as `Accepted.settle` does. */
-  readonly written: Promise<RecordStatus | undefined>;
+  /** Resolves as `Accepted.settle` does, or with the reason why there is no record. */
+  readonly written: Promise<RecordStatus | ApiError | undefined>;
   /** Whether a repeat with the same idempotency key is a duplicate. */
   readonly keepsKey: boolean;
 }
 
 function writeEnd(
-  { incoming, draft, plan, clock, admitted, taken }: Started,
+  { incoming, draft, plan, clock, admitted, taken, hasBegun }: Started & { readonly hasBegun: boolean },
   ending: Ending,
   { store, estimator, keyOwner }: AcceptServices,
 ): RecordEnd {
@@ -298,6 +350,7 @@ function writeEnd(
   // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;
   taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
+  if (!hasBegun) return { written: writeAtOnce(draft, outcome, store), keepsKey: false };
   const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
   return {
     written: written.catch((error: unknown) => {
@@ -307,4 +360,19 @@ function writeEnd(
     }),
     keepsKey: draft.idempotency !== undefined && outcome !== 'discard' && !outcome.freesIdempotencyKey,
   };
+}
+
+/** Resolves with the status, or with the ApiError for which there is no record. */
+async function writeAtOnce(
+  draft: RecordDraft,
+  outcome: ReturnType<typeof outcomeOf>,
+  store: Pick<Store, 'record'>,
+): Promise<RecordStatus | ApiError | undefined> {
+  if (outcome === 'discard') return undefined;
+  try {
+    await store.record(draft, outcome);
+    return outcome.status;
+  } catch (thrown) {
+    return toApiError(thrown);
+  }
 }

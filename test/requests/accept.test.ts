@@ -1,16 +1,19 @@
 import { expect } from 'chai';
 import { ADMIT_ALL } from '../../src/accounts/admission.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { NOTHING_REPORTED } from '../../src/core/reply/usage.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
 import { accept, type Accepted } from '../../src/requests/accept.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import type { Plan } from '../../src/requests/plan.ts';
-import { createRunningRequests } from '../../src/requests/running.ts';
+import { createRunningRequests, type RunningRequests } from '../../src/requests/running.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { beginFacts } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
@@ -233,8 +236,13 @@ describe('a request that was accepted', () => {
   });
 
   async function acceptOne(
-    store: SqliteStore,
-    { nowMs = Date.now, headers = new Map() }: { nowMs?: () => number; headers?: Map<string, string> } = {},
+    store: Store,
+    {
+      nowMs = Date.now,
+      headers = new Map(),
+      running = createRunningRequests(),
+      ...overrides
+    }: { nowMs?: () => number; headers?: Map<string, string>; running?: RunningRequests } & Partial<Incoming> = {},
   ): Promise<Accepted> {
     const incoming: Incoming = {
       facts: beginFacts(),
@@ -247,6 +255,7 @@ describe('a request that was accepted', () => {
       onceServed: () => undefined,
       setHeader: (name, value) => void headers.set(name, value),
       sendDuplicate: () => expect.fail('it is no duplicate'),
+      ...overrides,
     };
     const plan: Plan = {
       endpoint: 'responses',
@@ -261,7 +270,7 @@ describe('a request that was accepted', () => {
     const accepted = await accept(incoming, plan, {
       store,
       admission: ADMIT_ALL,
-      running: createRunningRequests(),
+      running,
       identities: createIdentities('a secret of ours', null),
       estimator: createTokenEstimator(),
       keyOwner: 'gateway',
@@ -300,6 +309,123 @@ describe('a request that was accepted', () => {
       expect(usage?.durationMs).to.be.within(0, 600_000);
     });
   }
+
+  describe('that is told in one piece', () => {
+    const passTime = useHeldTime();
+    const ENDING = {
+      failure: null,
+      incompleteReason: null,
+      reported: NOTHING_REPORTED,
+      outputLength: 3,
+      hasOutput: true,
+    };
+    const NO_KEY = { idempotencyKey: undefined, isToldAtEnd: true };
+    const STRANGER = {
+      ...NO_KEY,
+      caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: true }) } as const,
+    };
+
+    let calls: string[];
+    let store: Store;
+
+    beforeEach(async () => {
+      calls = [];
+      const below = await workshop.open({ file: undefined });
+      store = {
+        ...below,
+        accept: (draft) => (calls.push('accept'), below.accept(draft)),
+        finish: (requestId, outcome) => (calls.push('finish'), below.finish(requestId, outcome)),
+        record: (draft, outcome) => (calls.push('record'), below.record(draft, outcome)),
+        discard: (requestId) => (calls.push('discard'), below.discard(requestId)),
+      };
+    });
+
+    const list = async () => (await store.list(['me'], { limit: 10 })).records;
+
+    it('is recorded once, with its end, when that comes soon', async () => {
+      const accepted = await acceptOne(store, NO_KEY);
+      await passTime(4);
+      expect(await accepted.settle(ENDING)).to.equal(null);
+      expect((await list()).map(({ status }) => status)).to.deep.equal(['succeeded']);
+      await passTime(100);
+      expect(calls).to.deep.equal(['record']);
+    });
+
+    it('is recorded twice when its end takes longer', async () => {
+      const accepted = await acceptOne(store, NO_KEY);
+      await passTime(5);
+      expect((await list()).map(({ status }) => status)).to.deep.equal(['processing']);
+      expect(await accepted.settle(ENDING)).to.equal(null);
+      expect(calls).to.deep.equal(['accept', 'finish']);
+    });
+
+    for (const { name, overrides } of [
+      { name: 'its client is told something before', overrides: { idempotencyKey: undefined } },
+      { name: 'it has an idempotency key', overrides: { isToldAtEnd: true } },
+    ]) {
+      it(`is recorded twice where ${name}`, async () => {
+        const accepted = await acceptOne(store, overrides);
+        expect(await accepted.settle(ENDING)).to.equal(null);
+        expect(calls).to.deep.equal(['accept', 'finish']);
+      });
+    }
+
+    it('is recorded twice while the store fails', async () => {
+      const accepted = await acceptOne({ ...store, isFailing: () => true }, NO_KEY);
+      expect(await accepted.settle(ENDING)).to.equal(null);
+      expect(calls).to.deep.equal(['accept', 'finish']);
+    });
+
+    it('needs no store where nothing is to be recorded', async () => {
+      const accepted = await acceptOne(store, STRANGER);
+      const failure = new ApiError('invalid_api_key');
+      expect(await accepted.settle({ ...ENDING, failure, outputLength: 0, hasOutput: false })).to.equal(failure);
+      await passTime(100);
+      expect(calls).to.deep.equal([]);
+    });
+
+    it('is refused, and may be tried again, when it cannot be recorded', async () => {
+      const headers = new Map<string, string>();
+      const unavailable = new ApiError('store_unavailable');
+      const failing = { ...store, record: () => Promise.reject(unavailable) };
+      const accepted = await acceptOne(failing, { ...NO_KEY, headers });
+      expect(await accepted.settle(ENDING)).to.equal(unavailable);
+      expect(await accepted.settle(ENDING), 'only the first call counts').to.equal(unavailable);
+      expect(headers.has('x-should-retry')).to.equal(false);
+      expect(await list()).to.deep.equal([]);
+    });
+
+    for (const { name, failure, isTold } of [
+      { name: 'an answer that came first', failure: null, isTold: false },
+      { name: 'a failure of the backend that came first', failure: new ApiError('upstream_error'), isTold: false },
+      { name: 'the end of a drain', failure: new ApiError('gateway_interrupted'), isTold: false },
+      // The record stays of which somebody was told.
+      { name: 'a cancel', failure: new ApiError('request_cancelled'), isTold: true },
+      { name: 'a client that has left', failure: new ApiError('client_disconnected'), isTold: true },
+    ]) {
+      it(`is refused when it cannot be recorded, ${isTold ? 'except after' : 'also after'} ${name}`, async () => {
+        const accepting = Promise.withResolvers<never>();
+        const accepted = await acceptOne({ ...store, accept: () => accepting.promise }, NO_KEY);
+        await passTime(5);
+        const settling = accepted.settle({ ...ENDING, failure });
+        const unavailable = new ApiError('store_unavailable');
+        accepting.reject(unavailable);
+        expect(await settling).to.equal(isTold ? failure : unavailable);
+      });
+    }
+
+    it('is refused when it cannot be recorded and a drain has ended it before', async () => {
+      const accepting = Promise.withResolvers<never>();
+      const running = createRunningRequests();
+      const accepted = await acceptOne({ ...store, accept: () => accepting.promise }, { ...NO_KEY, running });
+      await passTime(5);
+      running.interrupt();
+      const failing = accepted.failureOf(accepted.signal.reason);
+      const unavailable = new ApiError('store_unavailable');
+      accepting.reject(unavailable);
+      expect(await failing).to.equal(unavailable);
+    });
+  });
 });
 
 function countStatuses(replies: readonly Response[]): Record<number, number> {

@@ -77,8 +77,8 @@ export const DEFAULT_LIMITS: BatchQueueLimits = {
 const NONE: ReadonlySet<Operation[0]> = new Set();
 
 const SWEEP_MS = 100;
-/** A sweep that comes this late shows that the process was paused or very busy. */
-const STOOD_STILL_MS = 500;
+/** The whole time of a call by default: a call ends however often the process is paused. */
+const MOST_LATE_SWEEPS = 20;
 const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
 const RETRY_KEPT_AT_MOST_MS = 1000;
@@ -92,8 +92,7 @@ interface Call {
   readonly operation: Operation;
   readonly care: CallOptions;
   deadlineMs: number;
-  /** Once for each call, so that it ends even if the process is paused again and again. */
-  hasMoreTime: boolean;
+  lateSweeps: number;
   /** Undefined once the caller has its answer. */
   caller: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void } | undefined;
   failures: number;
@@ -142,7 +141,7 @@ export function createBatchQueue({
     return new Promise((resolve, reject) => {
       const withinMs = care.isKept === true ? limit.keptWithinMs : limit.answerWithinMs;
       const deadlineMs = performance.now() + withinMs;
-      waiting.push({ operation, care, deadlineMs, hasMoreTime: false, caller: { resolve, reject }, failures: 0 });
+      waiting.push({ operation, care, deadlineMs, lateSweeps: 0, caller: { resolve, reject }, failures: 0 });
       wake();
     });
   }
@@ -307,7 +306,7 @@ export function createBatchQueue({
       operation: care.undo,
       care: { isKept: true },
       deadlineMs: 0,
-      hasMoreTime: false,
+      lateSweeps: 0,
       caller: undefined,
       failures: 0,
     });
@@ -323,20 +322,21 @@ export function createBatchQueue({
   function sweep(): void {
     const nowMs = performance.now();
     const all = () => [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
-    const lateMs = nowMs - sweptAtMs - SWEEP_MS;
+    // The time in which this process was paused or had no core is not the store's, whose answer may
+    // have arrived. Each sweep counts its own time.
+    const lateMs = Math.max(0, nowMs - sweptAtMs - SWEEP_MS);
     sweptAtMs = nowMs;
-    // The time in which this process stood still is not the store's, whose answer may have arrived.
-    if (lateMs >= STOOD_STILL_MS) for (const call of all()) giveMoreTime(call, lateMs);
-    for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
+    for (const call of all()) {
+      if (lateMs > 0 && call.lateSweeps < MOST_LATE_SWEEPS) {
+        call.deadlineMs += lateMs;
+        call.lateSweeps += 1;
+      }
+      if (call.deadlineMs <= nowMs) refuse(call);
+    }
     waiting = waiting.filter(isWanted);
     if (all().length > 0) return;
     clearInterval(sweeper);
     sweeper = undefined;
-  }
-
-  function giveMoreTime(call: Call, ms: number): void {
-    if (!call.hasMoreTime) call.deadlineMs += ms;
-    call.hasMoreTime = true;
   }
 
   async function close(): Promise<number> {

@@ -48,10 +48,10 @@ describe('the queue', () => {
   const id = newRequestId();
   const accept = (queue: BatchQueue) => queue.call(PROBE, { undo: ['discard', id, 0] });
   const finish = (queue: BatchQueue) => queue.call(DISCARD, { isKept: true });
-  const create = (queue: BatchQueue) => queue.call(PROBE, { undo: ['deleteKey', newKeyId()] });
+  const create = (queue: BatchQueue) => queue.call(PROBE, { undo: ['deleteKeys', [newKeyId()]] });
   const find = (queue: BatchQueue) => queue.call(['find', ['c'], id], { isLookup: true });
   const sum = (queue: BatchQueue) =>
-    queue.call(['sumUsage', null, 'day', { from: 0, until: 1 }], { isLookup: true, isList: true });
+    queue.call(['sumUsage', null, 'day', { from: 0, until: 1 }, 1], { isLookup: true, isList: true });
   const PROBE = ['probeWrite'] as const;
   const DISCARD = ['discard', id, 0] as const;
 
@@ -85,12 +85,12 @@ describe('the queue', () => {
   });
 
   for (const { name, calls, expected } of [
-    { name: 'before the others', calls: [create, finish, finish], expected: ['deleteKey', 'discard discard'] },
-    { name: 'between others', calls: [finish, create, finish], expected: ['discard', 'deleteKey', 'discard'] },
-    { name: 'after the others', calls: [finish, finish, create], expected: ['discard discard', 'deleteKey'] },
+    { name: 'before the others', calls: [create, finish, finish], expected: ['deleteKeys', 'discard discard'] },
+    { name: 'between others', calls: [finish, create, finish], expected: ['discard', 'deleteKeys', 'discard'] },
+    { name: 'after the others', calls: [finish, finish, create], expected: ['discard discard', 'deleteKeys'] },
   ]) {
     it(`gives it one also when it is kept ${name}`, async () => {
-      const queue = makeLane({}, new Set(['deleteKey']));
+      const queue = makeLane({}, new Set(['deleteKeys']));
       answer = () => {
         answer = succeed;
         return failWith('lost')();
@@ -438,6 +438,30 @@ describe('the queue', () => {
       await passTime(1500);
       await standStill(10_000);
       await passTime(600);
+      expect(await refused).to.equal('store_unavailable');
+    });
+
+    /** A process that runs for a quarter of the time. */
+    async function starve(ms: number): Promise<void> {
+      for (let passedMs = 0; passedMs < ms; passedMs += 400) await standStill(400);
+    }
+
+    it('counts only the time in which it ran, where it gets too little of its core', async () => {
+      const disk = Promise.withResolvers<void>();
+      answer = async (batch) => {
+        await disk.promise;
+        return succeed(batch);
+      };
+      const accepted = accept(makeLane({ answerWithinMs: 2000 }));
+      await starve(6000);
+      disk.resolve();
+      expect(await accepted).to.equal(null);
+    });
+
+    it('refuses what the store does not answer in that time, however often it stood still', async () => {
+      answer = () => new Promise(() => undefined);
+      const refused = failureCode(accept(makeLane({ answerWithinMs: 2000 })));
+      await starve(8400);
       expect(await refused).to.equal('store_unavailable');
     });
   });
