@@ -1,9 +1,17 @@
 /** What every engine promises about the sums of what was used; called by the tests of each. */
 import { expect } from 'chai';
-import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../src/store/keys.ts';
+import type { GroupId } from '../../src/contract/ids.ts';
+import {
+  USAGE_KEPT_DAYS,
+  type StoredKey,
+  type UsageQuery,
+  type UsageRow,
+  type UsageTotalsQuery,
+} from '../../src/store/keys.ts';
 import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
+import { newGroupDraft, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
-import { useStore, type EngineUnderTest } from './conformance.ts';
+import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -14,18 +22,9 @@ const NEXT_MONTH_MS = Date.UTC(2026, 9, 1);
 /** Describes what a store knows of usage by its promises. */
 export function describeUsage(name: string, engine: EngineUnderTest): void {
   describe(`the usage in the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = AT_MS;
+    const { clock } = useStoreAt(engine, AT_MS, (opened) => {
+      store = opened;
     });
 
     it('is summed up by caller and model', async () => {
@@ -135,11 +134,130 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
 
     it('outlives the records, and goes when it is too old', async () => {
       await end({}, { completedAtMs: AT_MS - 1 });
-      for (let model = 0; model < 250; model += 1) void end({ model: `m${model}` }, { completedAtMs: AT_MS - 1 });
+      const models = Array.from({ length: 250 }, (_, at) => `m${at}`);
+      await Promise.all(models.map((model) => end({ model }, { completedAtMs: AT_MS - 1 })));
       await end({}, { completedAtMs: AT_MS });
-      nowMs = AT_MS + USAGE_KEPT_DAYS * DAY_MS;
-      expect(await store.prune(nowMs)).to.equal(252);
+      clock.nowMs = AT_MS + USAGE_KEPT_DAYS * DAY_MS;
+      expect(await store.prune(clock.nowMs)).to.equal(252);
       expect(await requestsPer('hour')).to.deep.equal([[AT_MS, 1]]);
+    });
+
+    describe('in totals', () => {
+      const DAY = Date.UTC(2026, 7, 1);
+      const MODELS = ['m', 'n'];
+      let groupId: GroupId;
+      let keys: readonly StoredKey[];
+
+      /** Each day has a request more than the day before it, by turns of a key of a group and of one without. */
+      beforeEach(async () => {
+        ({ groupId } = await store.createGroup(newGroupDraft()));
+        keys = [await store.createKey(newKeyDraft({ groupId })), await store.createKey(newKeyDraft())];
+        for (let day = 0; day < 9; day += 1) {
+          for (let at = 0; at <= day; at += 1) await endOn(day, at);
+        }
+        clock.nowMs = DAY + 9 * DAY_MS + HOUR_MS;
+      });
+
+      function endOn(day: number, at: number): Promise<RecordDraft> {
+        const { keyId } = keys[at % 2] ?? {};
+        if (keyId === undefined) throw new Error('there are two keys');
+        const createdAtMs = DAY + day * DAY_MS + at * HOUR_MS;
+        const hold = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 0 };
+        const draft = { caller: [keyId] as const, model: MODELS[day % 2] ?? '', createdAtMs, hold };
+        return end(draft, { completedAtMs: createdAtMs + 3, costMicro: 10 + day });
+      }
+
+      const QUERIES = (['key', 'group', 'model', 'time'] as const).flatMap((by) =>
+        (['hour', 'day', 'month'] as const).flatMap((per) => [
+          { by, per },
+          { by, per, ofGroup: true },
+        ]),
+      );
+
+      /** All answers, for some spans of time that begin and end within days. */
+      async function all() {
+        const answers = [];
+        for (const { ofGroup, ...query } of QUERIES as readonly ((typeof QUERIES)[number] & { ofGroup?: true })[]) {
+          for (const [from, until] of [
+            [0, 9],
+            [1.3, 8.6],
+            [4, 8],
+          ] as const) {
+            const span = { fromMs: DAY + from * DAY_MS, untilMs: DAY + until * DAY_MS };
+            const whole = { ...query, ...span, ...(ofGroup && { group: groupId }), limit: 5 };
+            answers.push({ ...whole, ...(await store.listUsageTotals(whole)) });
+          }
+        }
+        return answers;
+      }
+
+      async function rollUpAll(): Promise<void> {
+        while (await store.rollUpUsage());
+      }
+
+      it('is summed up by key, group, model and time', async () => {
+        const span = { fromMs: DAY, untilMs: DAY + 9 * DAY_MS, per: 'day', limit: 2 } as const;
+        const briefly = async (query: Partial<UsageTotalsQuery> & Pick<UsageTotalsQuery, 'by'>) => {
+          const { total, totals, hasMore } = await store.listUsageTotals({ ...span, ...query });
+          return [total.requests, totals.map(({ name, requests, costMicro }) => [name, requests, costMicro]), hasMore];
+        };
+        const [ada, bob] = keys.map(({ keyId }) => keyId);
+        expect(await briefly({ by: 'key' })).to.deep.equal([
+          45,
+          [
+            [ada, 25, 380],
+            [bob, 20, 310],
+          ],
+          false,
+        ]);
+        expect(await briefly({ by: 'group' })).to.deep.equal([25, [[groupId, 25, 380]], false]);
+        expect(await briefly({ by: 'model', group: groupId })).to.deep.equal([
+          25,
+          [
+            ['m', 15, 230],
+            ['n', 10, 150],
+          ],
+          false,
+        ]);
+        expect(await briefly({ by: 'time' })).to.deep.equal([
+          45,
+          [
+            [new Date(DAY + 8 * DAY_MS).toISOString(), 9, 162],
+            [new Date(DAY + 7 * DAY_MS).toISOString(), 8, 136],
+          ],
+          true,
+        ]);
+        expect(await briefly({ by: 'time', per: 'hour', caller: [bob ?? ''] })).to.deep.equal([
+          20,
+          [
+            [new Date(DAY + 8 * DAY_MS + 7 * HOUR_MS).toISOString(), 1, 18],
+            [new Date(DAY + 8 * DAY_MS + 5 * HOUR_MS).toISOString(), 1, 18],
+          ],
+          true,
+        ]);
+        expect(await briefly({ by: 'model', fromMs: 0, untilMs: 1 })).to.deep.equal([0, [], false]);
+      });
+
+      it('is the same before days are rolled up and after, and when some of their usage comes late', async () => {
+        const before = await all();
+        await rollUpAll();
+        expect(await all()).to.deep.equal(before);
+        await endOn(4, 1);
+        await endOn(6, 0);
+        const after = await all();
+        expect(after).not.to.deep.equal(before);
+        await rollUpAll();
+        expect(await all()).to.deep.equal(after);
+      });
+
+      it('goes with the hours that it sums up', async () => {
+        await rollUpAll();
+        clock.nowMs = DAY + (5 + USAGE_KEPT_DAYS) * DAY_MS;
+        await store.prune(clock.nowMs);
+        const span = { fromMs: 0, untilMs: clock.nowMs, per: 'month', limit: 5 } as const;
+        const { total } = await store.listUsageTotals({ ...span, by: 'key' });
+        expect(total.requests).to.equal(6 + 7 + 8 + 9);
+      });
     });
 
     async function end(overrides: Partial<RecordDraft>, outcome: Partial<Outcome>): Promise<RecordDraft> {

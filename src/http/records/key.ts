@@ -94,11 +94,16 @@ function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: num
 
 /** A pattern is shown to each key, as it may be the price of what the key may use. */
 function pricesFor(key: StoredKey, table: PriceTable | undefined): OwnPrice[] {
-  return Object.entries(table?.models ?? {})
-    .filter(([model]) => model.includes('*') || mayUse(key, model))
-    .map(([model, { input, cached_input = input, cache_write = input, output }]) => {
+  return listPrices(table).filter(({ model }) => model.includes('*') || mayUse(key, model));
+}
+
+/** Returns the prices with what the file leaves out. */
+export function listPrices(table: PriceTable | undefined): OwnPrice[] {
+  return Object.entries(table?.models ?? {}).map(
+    ([model, { input, cached_input = input, cache_write = input, output }]) => {
       return { model, input, cached_input, cache_write, output };
-    });
+    },
+  );
 }
 
 function toRateLimit(state: LimitState | undefined, resetsAt: number): OwnLimit {

@@ -1,9 +1,13 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import type { Administration } from '../../accounts/administration.ts';
+import { ofQuery, toLatencies, type Latencies } from '../../accounts/latencies.ts';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
+import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../store/keys.ts';
+import type { RequestStatsQuery } from '../../store/request-stats.ts';
+import type { Store } from '../../store/store.ts';
+import type { StatsObserver } from '../../telemetry/request-stats.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
@@ -17,17 +21,19 @@ const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {
 /** A caller can name any number of models, and all of them can end up in the list. */
 const MAX_ENTRIES = 10_000;
 
-export interface ShowUsageOptions {
-  readonly store: Pick<AccountStore, 'listUsage'>;
+export interface ShowUsageOptions extends ListLatenciesOptions {
+  readonly store: Pick<Store, 'listUsage' | 'listRequestStats'>;
   readonly nowMs: () => number;
 }
 
 /** Answers with what the caller's own requests used, by hour, day or month (UTC) and model. */
-export function showUsage({ store, nowMs }: ShowUsageOptions): RequestHandler {
+export function showUsage({ store, stats, nowMs }: ShowUsageOptions): RequestHandler {
   return async (req, res) => {
-    const query = { caller: callerOf(res).identity, ...readQuery(req.query, nowMs()) };
-    const rows = await listUsage(store, query, untilServed(res));
-    res.json({ object: 'list', data: rows.map(toUsageOfModel) } satisfies UsageList);
+    const { identity } = callerOf(res);
+    const span = readSpan(req.query, nowMs());
+    const rows = await listUsage(store, { caller: identity, ...span }, untilServed(res));
+    const latencies = await listLatencies({ store, stats }, { of: identity, ...span });
+    res.json({ object: 'list', data: rows.map(toUsageOfModel), ...latencies } satisfies UsageList);
   };
 }
 
@@ -39,27 +45,42 @@ export interface ShowUsageOfAllOptions extends ShowUsageOptions {
  * `GET /admin/v1/usage`: the same of all callers, of the key `key`, of the group `group`, or with
  * `group=*` of all groups, by group.
  */
-export function showUsageOfAll({ store, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
+export function showUsageOfAll({ store, stats, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
   return async (req, res) => {
     const [key, group] = [readText('key', req.query), readText('group', req.query)];
     if (key !== undefined && group !== undefined) throw invalidQuery('group', 'Send key or group, and not both.');
-    const span = readQuery(req.query, nowMs());
+    const span = readSpan(req.query, nowMs());
     const query: UsageQuery = {
       ...span,
       ...(key !== undefined && { caller: [await administration.findKeyId(key)] }),
       ...(group !== undefined && { group: group === '*' ? 'any' : await administration.findGroupId(group) }),
     };
     const rows = await listUsage(store, query, untilServed(res));
-    res.json({ object: 'list', data: rows.map(toUsageOfKey) } satisfies KeyUsageList);
+    const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(query) });
+    res.json({ object: 'list', data: rows.map(toUsageOfKey), ...latencies } satisfies KeyUsageList);
   };
 }
 
+export interface ListLatenciesOptions {
+  readonly store: Pick<Store, 'listRequestStats'>;
+  readonly stats: Pick<StatsObserver, 'flush'>;
+}
+
+/** Returns how long requests took and which were refused, with all that this process has counted. */
+export async function listLatencies(
+  { store, stats }: ListLatenciesOptions,
+  query: RequestStatsQuery,
+): Promise<Latencies> {
+  await stats.flush();
+  return toLatencies(await store.listRequestStats(query));
+}
+
 async function listUsage(
-  store: ShowUsageOptions['store'],
+  store: Pick<Store, 'listUsage'>,
   query: UsageQuery,
   signal: StopSignal,
 ): Promise<readonly UsageRow[]> {
-  const rows = await store.listUsage(query, signal);
+  const rows = await store.listUsage({ ...query, atMost: MAX_ENTRIES }, signal);
   if (rows.length <= MAX_ENTRIES) return rows;
   throw invalidQuery(
     'from',
@@ -67,7 +88,11 @@ async function listUsage(
   );
 }
 
-function readQuery(query: Readonly<Record<string, unknown>>, nowMs: number): Omit<UsageQuery, 'caller' | 'group'> {
+/** Returns the span of time that the query asks for. Throws ApiError that names the wrong parameter. */
+export function readSpan(
+  query: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): Pick<UsageQuery, 'per' | 'fromMs' | 'untilMs'> {
   const { per = 'day' } = query;
   if (per !== 'hour' && per !== 'day' && per !== 'month')
     throw invalidQuery('per', 'per must be one of hour, day, month.');

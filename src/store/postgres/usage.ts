@@ -4,7 +4,7 @@ import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from
 import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 
-const STARTS = {
+export const STARTS = {
   hour: 'hour',
   day: 'hour / 24 * 24',
   month: `(extract(epoch FROM date_trunc('month', to_timestamp(hour * 3600), 'UTC')) / 3600)::bigint`,
@@ -15,7 +15,7 @@ const toSum = (per: UsageQuery['per'], whose: string): Statement => ({
   text: `
     SELECT ${STARTS[per]} AS "startHour", caller, model, ${SELECT_SUMS}
     FROM usage WHERE hour >= $1 AND hour < $2 ${whose}
-    GROUP BY "startHour", caller, model ORDER BY "startHour"`,
+    GROUP BY "startHour", caller, model ORDER BY "startHour" LIMIT $3`,
 });
 
 const forEachSpan = (toStatement: typeof toSum, whose: string) => ({
@@ -25,18 +25,18 @@ const forEachSpan = (toStatement: typeof toSum, whose: string) => ({
 });
 
 const SUM_ALL = forEachSpan(toSum, '');
-const SUM_OWN = forEachSpan(toSum, 'AND caller = $3');
+const SUM_OWN = forEachSpan(toSum, 'AND caller = $4');
 
 const toGroupSum = (per: UsageQuery['per'], whose: string): Statement => ({
   name: whose === '' ? `sum_usage_of_groups_${per}` : `sum_usage_of_group_${per}`,
   text: `
     SELECT ${STARTS[per]} AS "startHour", group_id AS "groupId", caller, model, ${SELECT_SUMS}
     FROM group_usage WHERE hour >= $1 AND hour < $2 ${whose}
-    GROUP BY "startHour", group_id, caller, model ORDER BY "startHour"`,
+    GROUP BY "startHour", group_id, caller, model ORDER BY "startHour" LIMIT $3`,
 });
 
 const SUM_GROUPS = forEachSpan(toGroupSum, '');
-const SUM_GROUP = forEachSpan(toGroupSum, 'AND group_id = $3');
+const SUM_GROUP = forEachSpan(toGroupSum, 'AND group_id = $4');
 
 const FIND_SPAN: Statement = {
   name: 'find_usage_span',
@@ -44,14 +44,14 @@ const FIND_SPAN: Statement = {
 };
 
 export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'sumGroupUsage' | 'findUsageSpan'>> = {
-  sumUsage: (connection, caller, per, { from, until }) =>
+  sumUsage: (connection, caller, per, { from, until }, limit) =>
     caller === null
-      ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until])
-      : connection.rows<UsageSumRow>(SUM_OWN[per], [from, until, caller]),
-  sumGroupUsage: (connection, groupId, per, { from, until }) =>
+      ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until, limit])
+      : connection.rows<UsageSumRow>(SUM_OWN[per], [from, until, limit, caller]),
+  sumGroupUsage: (connection, groupId, per, { from, until }, limit) =>
     groupId === null
-      ? connection.rows<GroupUsageRow>(SUM_GROUPS[per], [from, until])
-      : connection.rows<GroupUsageRow>(SUM_GROUP[per], [from, until, groupId]),
+      ? connection.rows<GroupUsageRow>(SUM_GROUPS[per], [from, until, limit])
+      : connection.rows<GroupUsageRow>(SUM_GROUP[per], [from, until, limit, groupId]),
   async findUsageSpan(connection) {
     const [span = { from: 0, until: 0 }] = await connection.rows<HourSpan>(FIND_SPAN);
     return span;

@@ -91,6 +91,35 @@ describe('GET /api/v1/usage', () => {
     expect(data[1]).to.include({ start: 1_773_532_800, model: 'n', cost: 0 });
   });
 
+  it('tells how long requests took, and which were refused', async () => {
+    await openWithRows();
+    backend.always(answer());
+    await gateway.create({ model: 'm', input: 'Hi' });
+    await gateway.create({ model: 'n', input: 'Hi', stream: true }).then((reply) => reply.text());
+    await fetch(`${gateway.url}/api/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer test-key', 'content-type': 'application/json' },
+      body: '{',
+    });
+    const { latencies, rejected } = await read(await gateway.get('/api/v1/usage'));
+    const day = Date.UTC(2026, 2, 15) / 1000;
+    const counts = latencies.map(({ start, model, first_token, duration }) => [
+      start,
+      model,
+      first_token?.count,
+      duration?.count,
+    ]);
+    expect(counts).to.have.deep.members([
+      [null, null, 1, 2],
+      [null, 'm', undefined, 1],
+      [null, 'n', 1, 1],
+      [day, null, 1, 2],
+      [day, 'm', undefined, 1],
+      [day, 'n', 1, 1],
+    ]);
+    expect(rejected).to.deep.equal([{ start: day, model: null, code: 'invalid_json', count: 1 }]);
+  });
+
   it('is found under /v1 as well', async () => {
     await openWithRows();
     rows = [ROW];

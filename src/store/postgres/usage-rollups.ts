@@ -1,0 +1,119 @@
+import type { Operations } from '../shared/operations.ts';
+import {
+  cover,
+  DAY_HOURS,
+  partsOf,
+  rollupsFor,
+  toRollUp,
+  toTotals,
+  type Rollup,
+  type TotalRow,
+  type TotalsDialect,
+} from '../shared/usage-rollups.ts';
+import type { HourSpan } from '../shared/usage-rows.ts';
+import { toJson, type Connection, type Statement } from './pool.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
+import { STARTS } from './usage.ts';
+
+const DIALECT: TotalsDialect = {
+  starts: STARTS,
+  collation: ' COLLATE "C"',
+  caller: '$5',
+  groupId: '$5',
+  kind: '$3',
+  limit: '$4',
+  rollups: 'jsonb_to_recordset($1::jsonb) AS r (start bigint, hours bigint)',
+  hours: 'jsonb_to_recordset($2::jsonb) AS h (from_hour bigint, until_hour bigint)',
+};
+
+/** The planner expects more rows than there are, and would compile for longer than the statement runs. */
+const COMPILE_NOTHING: Statement = { name: 'compile_nothing', text: 'SET jit = off' };
+
+const FIND_IN: Statement = {
+  name: 'find_rollups',
+  text: `SELECT start, hours FROM usage_rollups WHERE kind = $1 AND start >= $2 AND until <= $3
+    AND is_current = 1 AND (NOT $4::boolean OR hours = ${DAY_HOURS})`,
+};
+
+const LIST: Statement = {
+  name: 'list_rollups',
+  text: 'SELECT kind, start, hours FROM usage_rollups WHERE is_current = 1',
+};
+
+export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'>> = {
+  async sumTotals(connection, step) {
+    const { by, span, caller, groupId, limit } = step;
+    const kind = rollupsFor(step);
+    const [, found] = await Promise.all([
+      connection.changes(COMPILE_NOTHING),
+      kind === undefined ? [] : connection.rows<Rollup>(FIND_IN, [kind, span.from, span.until, by === 'time']),
+    ]);
+    const { rollups, hours } = cover(span, found);
+    const spans = hours.map(({ from, until }) => ({ from_hour: from, until_hour: until }));
+    const whose = caller ?? groupId;
+    return connection.rows<TotalRow>(toTotals(step, DIALECT), [
+      toJson(rollups),
+      toJson(spans),
+      kind ?? '',
+      limit,
+      ...(whose === null ? [] : [whose]),
+    ]);
+  },
+  listRollups: (connection) => connection.rows<Rollup>(LIST),
+};
+
+/** "Roll": who writes usage of hours that may be rolled up shares this lock. */
+const ROLLUP_LOCK = 0x52_6f_6c_6c;
+
+const LOCK: Statement = { name: 'lock_rollups', text: `SELECT pg_advisory_xact_lock(${ROLLUP_LOCK})` };
+const SHARE_LOCK: Statement = {
+  name: 'share_rollups',
+  text: `SELECT pg_advisory_xact_lock_shared(${ROLLUP_LOCK})`,
+};
+
+const FORGET: Statement = {
+  name: 'forget_rollups',
+  text: 'UPDATE usage_rollups SET is_current = 0 WHERE until > $1 AND start <= $2',
+};
+
+/** Sends what comes before a change of usage that may be rolled up already. */
+export function forgetRollups(connection: Connection, { from, until }: HourSpan): readonly Promise<unknown>[] {
+  return [connection.rows(SHARE_LOCK), connection.changes(FORGET, [from, until])];
+}
+
+const COUNT_PARTS: Statement = {
+  name: 'count_rollups',
+  text: `SELECT count(*) FROM usage_rollups JOIN jsonb_to_recordset($1::jsonb) AS r (kind text, start bigint, hours bigint)
+    USING (kind, start, hours) WHERE is_current = 1`,
+};
+
+const REMOVE_SUMS: Statement = {
+  name: 'remove_rollup',
+  text: 'DELETE FROM usage_sums WHERE kind = $1 AND start = $2 AND hours = $3',
+};
+
+const MARK: Statement = {
+  name: 'mark_rollup',
+  text: `INSERT INTO usage_rollups (kind, start, hours, until, is_current)
+    VALUES ($1, $2::bigint, $3::bigint, $2::bigint + $3::bigint, 1)
+    ON CONFLICT (kind, start, hours) DO UPDATE SET is_current = 1`,
+};
+
+const PLACES = { kind: '$1::text', start: '$2::bigint', hours: '$3::bigint', least: 'least' } as const;
+
+export const ROLLUP_CHANGES: RemoteChanges<Pick<Operations, 'rollUp'>> = {
+  async rollUp(connection, rollup) {
+    const { kind, start, hours } = rollup;
+    // What comes after the lock sees all that was written before it.
+    await connection.rows(LOCK);
+    const parts = partsOf(rollup);
+    const [found] = await connection.rows<{ readonly count: number }>(COUNT_PARTS, [toJson(parts)]);
+    if (found?.count !== parts.length) return { result: null };
+    const rollUp = { name: `roll_up_${kind}_${hours}`, text: toRollUp(rollup, PLACES) };
+    const place = [kind, start, hours];
+    return {
+      result: null,
+      last: [REMOVE_SUMS, rollUp, MARK].map((statement) => connection.changes(statement, place)),
+    };
+  },
+};

@@ -1,0 +1,185 @@
+import type { GroupId } from '../../contract/ids.ts';
+import type { UsageQuery, UsageTotal, UsageTotalBy } from '../keys.ts';
+import type { HourSpan } from './usage-rows.ts';
+
+/** How usage is summed up over whole days: by one name, of all callers or of each group. */
+export const ROLLUPS = {
+  model: { table: 'usage', group: `''`, name: 'model' },
+  key: { table: 'usage', group: `''`, name: 'caller' },
+  group_model: { table: 'group_usage', group: 'group_id', name: 'model' },
+  group_key: { table: 'group_usage', group: 'group_id', name: 'caller' },
+} as const;
+
+export type RollupKind = keyof typeof ROLLUPS;
+
+export const ROLLUP_KINDS: readonly RollupKind[] = ['model', 'key', 'group_model', 'group_key'];
+
+/** A span of UTC days for which the sums of a kind are kept; `start` is in hours from 1970. */
+export interface Rollup {
+  readonly kind: RollupKind;
+  readonly start: number;
+  readonly hours: number;
+}
+
+export const DAY_HOURS = 24;
+/** A rollup of more than a day is made of four of the size below, so that a year has few of them. */
+const PARTS = 4;
+const SIZES = [1, 4, 16, 64].map((days) => days * DAY_HOURS);
+/** Hours that ended less than this ago may still be written by a transaction that runs. */
+export const SETTLED_HOURS = 2;
+
+/** What one call of the engine sums up. */
+export interface TotalsStep {
+  readonly by: UsageTotalBy | 'all';
+  readonly per: UsageQuery['per'];
+  readonly caller: string | null;
+  readonly groupId: GroupId | null;
+  readonly span: HourSpan;
+  readonly limit: number;
+}
+
+/** By time, the name is the hour in which it starts. */
+export type TotalRow = Sums & WholeSums & { readonly name: string | number };
+
+type Sums = Omit<UsageTotal, 'name'>;
+/** The sums of all names, also of those beyond the limit. */
+type WholeSums = { readonly [Name in keyof Sums as `whole_${Name}`]: number };
+
+const TOTAL_COLUMNS = {
+  requests: 'requests',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  inputTokens: 'input_tokens',
+  outputTokens: 'output_tokens',
+  costMicro: 'cost_micro',
+  durationMs: 'duration_ms',
+} as const satisfies { readonly [Name in keyof Sums]: string };
+
+const COLUMNS = Object.values(TOTAL_COLUMNS);
+const SELECTED = Object.entries(TOTAL_COLUMNS).flatMap(([name, column]) => [
+  `sum(${column}) AS "${name}"`,
+  `sum(sum(${column})) OVER () AS "whole_${name}"`,
+]);
+
+/** Which rollups serve a step; undefined where its rows are few or its parts are shorter than a day. */
+export function rollupsFor(step: TotalsStep): RollupKind | undefined {
+  const { by, per, caller } = step;
+  if (caller !== null || (by === 'time' && per === 'hour')) return undefined;
+  if (!isOfGroups(step)) return by === 'key' ? 'key' : 'model';
+  return by === 'key' ? 'group_key' : 'group_model';
+}
+
+function isOfGroups({ by, groupId }: Pick<TotalsStep, 'by' | 'groupId'>): boolean {
+  return groupId !== null || by === 'group';
+}
+
+/** Returns the largest rollups in a span that do not overlap, and the hours between them. */
+export function cover<Found extends Omit<Rollup, 'kind'>>(
+  span: HourSpan,
+  found: readonly Found[],
+): { readonly rollups: readonly Found[]; readonly hours: readonly HourSpan[] } {
+  const largest = new Map<number, Found>();
+  for (const rollup of found) {
+    if (rollup.hours > (largest.get(rollup.start)?.hours ?? 0)) largest.set(rollup.start, rollup);
+  }
+  const rollups: Found[] = [];
+  const hours: HourSpan[] = [];
+  let { from } = span;
+  for (const rollup of [...largest.values()].sort((one, other) => one.start - other.start)) {
+    if (rollup.start < from) continue;
+    if (rollup.start > from) hours.push({ from, until: rollup.start });
+    rollups.push(rollup);
+    from = rollup.start + rollup.hours;
+  }
+  if (from < span.until) hours.push({ from, until: span.until });
+  return { rollups, hours };
+}
+
+/** Returns the rollups that are missing and can be made now, the smaller ones first. */
+export function listMissing(known: HourSpan, nowHour: number, made: readonly Rollup[]): readonly Rollup[] {
+  const nameOf = ({ kind, start, hours }: Rollup) => `${kind} ${start} ${hours}`;
+  const names = new Set(made.map(nameOf));
+  const until = Math.min(known.until, nowHour - SETTLED_HOURS);
+  return SIZES.flatMap((hours) => {
+    const missing: Rollup[] = [];
+    for (let start = Math.ceil(known.from / hours) * hours; start + hours <= until; start += hours) {
+      for (const kind of ROLLUP_KINDS) {
+        const rollup = { kind, start, hours };
+        if (!names.has(nameOf(rollup)) && partsOf(rollup).every((part) => names.has(nameOf(part))))
+          missing.push(rollup);
+      }
+    }
+    return missing;
+  });
+}
+
+/** Returns the smaller rollups that one is made of; none for a day, which is made of the usage itself. */
+export function partsOf({ kind, start, hours }: Rollup): readonly Rollup[] {
+  if (hours === DAY_HOURS) return [];
+  const each = hours / PARTS;
+  return Array.from({ length: PARTS }, (_, part) => ({ kind, start: start + part * each, hours: each }));
+}
+
+/** Returns the statement that makes a rollup, with the placeholders of its kind, its start and its hours. */
+export function toRollUp(
+  { kind, hours }: Pick<Rollup, 'kind' | 'hours'>,
+  of: { readonly kind: string; readonly start: string; readonly hours: string; readonly least: 'min' | 'least' },
+): string {
+  const isDay = hours === DAY_HOURS;
+  const { table, group, name } = isDay ? ROLLUPS[kind] : { table: 'usage_sums', group: 'group_id', name: 'name' };
+  const sums = COLUMNS.map((column) => `${of.least}(sum(${column}), ${Number.MAX_SAFE_INTEGER})`);
+  const time = isDay ? 'hour' : 'start';
+  const parts = isDay ? '' : `kind = ${of.kind} AND hours = ${of.hours} / ${PARTS} AND`;
+  return `
+    INSERT INTO usage_sums (kind, start, hours, group_id, name, ${COLUMNS.join(', ')})
+    SELECT ${of.kind}, ${of.start}, ${of.hours}, ${group}, ${name}, ${sums.join(', ')} FROM ${table}
+    WHERE ${parts} ${time} >= ${of.start} AND ${time} < ${of.start} + ${of.hours}
+    GROUP BY ${group === `''` ? name : `${group}, ${name}`}`;
+}
+
+export interface TotalsDialect {
+  readonly starts: Readonly<Record<UsageQuery['per'], string>>;
+  /** Of names, which are only compared. */
+  readonly collation: '' | ' COLLATE "C"';
+  /** Placeholders. */
+  readonly caller: string;
+  readonly groupId: string;
+  readonly kind: string;
+  readonly limit: string;
+  /** Joins whose rows have the columns of `r`: `start` and `hours`, or of `h`: `from_hour` and `until_hour`. */
+  readonly rollups: string;
+  readonly hours: string;
+  /** Joins the ids of all groups, for an engine that would not find their rows of some hours by itself. */
+  readonly groups?: { readonly join: string; readonly id: string };
+}
+
+/** Returns the statement of a step, with a name that differs between different texts. */
+export function toTotals(step: TotalsStep, dialect: TotalsDialect): { readonly name: string; readonly text: string } {
+  const { by, per, caller, groupId } = step;
+  const text = (column: string) => `${column}${dialect.collation}`;
+  const columnsOf = { key: text('u.caller'), group: text('u.group_id'), model: text('u.model') };
+  const raw = { ...columnsOf, time: dialect.starts[per], all: `''` }[by];
+  const start = dialect.starts[per].replaceAll('hour', 's.start');
+  const name = text('s.name');
+  const rolled = { key: name, group: text('s.group_id'), model: name, time: start, all: `''` }[by];
+  const own = [
+    ...(caller === null ? [] : [`u.caller = ${dialect.caller}`]),
+    ...(groupId === null ? [] : [`u.group_id = ${dialect.groupId}`]),
+  ];
+  const groups = isOfGroups(step) && groupId === null ? dialect.groups : undefined;
+  if (groups !== undefined) own.push(`u.group_id = ${groups.id}`);
+  const columns = COLUMNS.join(', ');
+  const order = by === 'time' ? 'name DESC' : '"costMicro" DESC, "requests" DESC, name';
+  const sql = `
+    WITH parts AS (
+      SELECT ${raw} AS name, ${columns} FROM ${dialect.hours} ${groups?.join ?? ''}
+        JOIN ${isOfGroups(step) ? 'group_usage' : 'usage'} AS u
+        ON ${['u.hour >= h.from_hour', 'u.hour < h.until_hour', ...own].join(' AND ')}
+      UNION ALL
+      SELECT ${rolled} AS name, ${columns} FROM ${dialect.rollups}
+        JOIN usage_sums AS s ON s.kind = ${dialect.kind} AND s.start = r.start AND s.hours = r.hours
+        ${groupId === null ? '' : `AND s.group_id = ${dialect.groupId}`}
+    )
+    SELECT name, ${SELECTED.join(', ')} FROM parts GROUP BY name ORDER BY ${order} LIMIT ${dialect.limit}`;
+  return { name: `totals_${by}_${per}_${groupId !== null ? 'group' : caller === null ? '' : 'caller'}`, text: sql };
+}
