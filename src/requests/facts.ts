@@ -4,6 +4,7 @@ import type { BackendSpec } from '../core/routes.ts';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { UniquePart } from '../core/ids.ts';
+import type { GroupId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
 import type { Endpoint } from './endpoints.ts';
 
@@ -19,6 +20,10 @@ export interface RequestFacts {
   stream: boolean;
   /** The part of a managed key that may be shown. */
   keyPrefix: string | undefined;
+  /** The name of the group of a managed key. */
+  group: string | undefined;
+  /** In whose statistics the request counts. */
+  counted: CountedCaller | undefined;
   /** `answered` means with a 2xx status. */
   backend: 'not asked' | 'asked' | 'answered';
   /** Whether a try at a backend was made. A request that waits for a place was not sent. */
@@ -33,6 +38,14 @@ export interface RequestFacts {
   errorCode: ErrorCode | undefined;
   /** The client got its reply before the record was final on disk. */
   isToldEarly: boolean;
+}
+
+export interface CountedCaller {
+  /** The name of the caller in the store. */
+  readonly name: string;
+  readonly groupId: GroupId | null;
+  /** Whether neither the gateway nor the backend has accepted the key until now. */
+  readonly isStranger: () => boolean;
 }
 
 export interface RequestTrace {
@@ -89,6 +102,25 @@ export function noteUpstream(
   if (isOnly) return;
   facts.upstream = name;
   if (isExposed && !hasReplyBegun()) setHeader('x-upstream', name);
+}
+
+/** Notes whose request it is. */
+export function noteCaller(
+  facts: Pick<RequestFacts, 'keyPrefix' | 'group' | 'counted'>,
+  { identity: [name], key, holder }: NotedCaller,
+): void {
+  facts.keyPrefix = key?.prefix;
+  facts.group = key?.group?.name;
+  facts.counted = { name, groupId: key?.group?.groupId ?? null, isStranger: () => holder().isStranger };
+}
+
+interface NotedCaller {
+  readonly identity: readonly [string, ...string[]];
+  readonly key?: {
+    readonly prefix: string;
+    readonly group: { readonly groupId: GroupId; readonly name: string } | null;
+  };
+  readonly holder: () => { readonly isStranger: boolean };
 }
 
 interface UpstreamReply {

@@ -1,0 +1,54 @@
+import { addCounts, describeCounts, type CountedRequests, type TimePercentiles } from '../core/request-stats.ts';
+import type { UsageQuery } from '../store/keys.ts';
+import type { RequestStatsQuery, RequestStatsRow } from '../store/request-stats.ts';
+import type { Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
+
+export type Latencies = Pick<UsageList, 'latencies' | 'rejected'>;
+
+/** Returns whose statistics go with the usage that a query asks for. */
+export function ofQuery({ caller, group }: Pick<UsageQuery, 'caller' | 'group'>): RequestStatsQuery['of'] {
+  return caller ?? (group === undefined || group === 'any' ? 'all' : group);
+}
+
+/** Returns what the statistics of a time say, in all and by each part of it, of all models and of each. */
+export function toLatencies(rows: readonly RequestStatsRow[]): Latencies {
+  const cells = new Map<string, Cell>();
+  const parts = [...rows].sort((one, other) => one.startMs - other.startMs || (one.model < other.model ? -1 : 1));
+  for (const { startMs, model, counts } of parts) {
+    const start = startMs / 1000;
+    for (const [cellStart, cellModel] of [
+      [null, null],
+      [null, model],
+      [start, null],
+      [start, model],
+    ] as const) {
+      const place = JSON.stringify([cellStart, cellModel]);
+      const cell = cells.get(place) ?? { start: cellStart, model: cellModel, counts: new Map<string, number>() };
+      cells.set(place, cell);
+      addCounts(cell.counts, counts);
+    }
+  }
+  const described = [...cells.values()].map((cell) => ({ ...cell, ...describeCounts(cell.counts) }));
+  return { latencies: described.flatMap(toLatency), rejected: described.flatMap(toRejections) };
+}
+
+interface Cell {
+  readonly start: number | null;
+  /** Null for all, and empty where it is not known. */
+  readonly model: string | null;
+  readonly counts: Map<string, number>;
+}
+
+function toLatency({ start, model, firstToken, duration }: Cell & CountedRequests): readonly Latency[] {
+  if (firstToken === null && duration === null) return [];
+  return [{ start, model, first_token: toPercentiles(firstToken), duration: toPercentiles(duration) }];
+}
+
+function toPercentiles(times: TimePercentiles | null): Percentiles | null {
+  return times && { count: times.count, p50_ms: times.p50Ms, p95_ms: times.p95Ms };
+}
+
+function toRejections({ start, model, rejected }: Cell & CountedRequests): readonly Rejection[] {
+  if (start === null || model === null) return [];
+  return rejected.map(({ code, count }) => ({ start, model: model === '' ? null : model, code, count }));
+}

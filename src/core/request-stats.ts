@@ -1,0 +1,69 @@
+/** Times of requests in logarithmic buckets, and refusals by code, which add up whoever counted them. */
+
+/** How many requests: by the bucket of a time such as `duration:57`, and of refusals such as `rejected:forbidden`. */
+export type RequestCounts = Readonly<Record<string, number>>;
+
+export type Timed = 'first_token' | 'duration';
+
+export interface TimePercentiles {
+  /** How many times were measured. */
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+}
+
+export interface CountedRequests {
+  readonly firstToken: TimePercentiles | null;
+  readonly duration: TimePercentiles | null;
+  /** What was refused most comes first. */
+  readonly rejected: readonly { readonly code: string; readonly count: number }[];
+}
+
+/** Each bucket is so much wider than the one before it. Its middle is at most 5 % from any time in it. */
+const WIDTH = 1.1;
+const LOG_WIDTH = Math.log(WIDTH);
+
+/** Returns the name under which a time counts. Times below a millisecond count as one. */
+export function nameOfTime(timed: Timed, ms: number): string {
+  return `${timed}:${Math.floor(Math.log(Math.max(1, ms)) / LOG_WIDTH)}`;
+}
+
+/** Returns the name under which a refusal counts. */
+export function nameOfRejection(code: string): string {
+  return `rejected:${code}`;
+}
+
+/** Adds counts to others. */
+export function addCounts(sums: Map<string, number>, counts: RequestCounts): void {
+  for (const [name, count] of Object.entries(counts)) sums.set(name, (sums.get(name) ?? 0) + count);
+}
+
+/** Returns what counts say. Percentiles are the middles of their buckets, by nearest rank. */
+export function describeCounts(sums: ReadonlyMap<string, number>): CountedRequests {
+  const rejected = [...sums]
+    .flatMap(([name, count]) => {
+      const [kind, code] = name.split(':');
+      return kind === 'rejected' && code !== undefined ? [{ code, count }] : [];
+    })
+    .sort((one, other) => other.count - one.count || (one.code < other.code ? -1 : 1));
+  return { firstToken: percentilesOf(sums, 'first_token'), duration: percentilesOf(sums, 'duration'), rejected };
+}
+
+function percentilesOf(sums: ReadonlyMap<string, number>, timed: Timed): TimePercentiles | null {
+  const buckets = [...sums]
+    .flatMap(([name, count]) => {
+      const [kind, bucket] = name.split(':');
+      return kind === timed ? [{ bucket: Number(bucket), count }] : [];
+    })
+    .sort((one, other) => one.bucket - other.bucket);
+  const count = buckets.reduce((sum, each) => sum + each.count, 0);
+  if (count === 0) return null;
+
+  function msAt(share: number): number {
+    let below = 0;
+    const found = buckets.find((each) => (below += each.count) >= share * count);
+    return Math.round(WIDTH ** ((found?.bucket ?? 0) + 0.5));
+  }
+
+  return { count, p50Ms: msAt(0.5), p95Ms: msAt(0.95) };
+}

@@ -1,0 +1,34 @@
+import type { Operations } from '../shared/operations.ts';
+import type { StatsRow } from '../shared/stats-rows.ts';
+import { toJson, type Statement } from './pool.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
+
+const ADD: Statement = {
+  name: 'add_request_stats',
+  text: `
+    INSERT INTO request_stats (scope, per, start, model, counts)
+    SELECT s->>'scope', s->>'per', (s->>'start')::bigint, s->>'model', s->>'counts'
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS stats (s, place) ORDER BY place
+    ON CONFLICT (scope, per, start, model) DO UPDATE SET counts = (
+      SELECT jsonb_object_agg(key, total)::text FROM (
+        SELECT key, sum(value::bigint) AS total FROM (
+          SELECT key, value FROM jsonb_each_text(request_stats.counts::jsonb)
+          UNION ALL SELECT key, value FROM jsonb_each_text(excluded.counts::jsonb)) AS counted
+        GROUP BY key) AS sums)`,
+};
+
+const LIST: Statement = {
+  name: 'list_request_stats',
+  text: `SELECT scope, per, start, model, counts FROM request_stats
+    WHERE scope = ANY($1::text[]) AND per = $2 AND start >= $3 AND start < $4`,
+};
+
+export const STATS_LOOKUPS: Remote<Pick<Operations, 'listStats'>> = {
+  listStats: (connection, { scopes, per, from, until }) => connection.rows<StatsRow>(LIST, [scopes, per, from, until]),
+};
+
+export const STATS_CHANGES: RemoteChanges<Pick<Operations, 'addStats'>> = {
+  async addStats(connection, rows) {
+    return { result: null, last: [connection.changes(ADD, [toJson(rows)])] };
+  },
+};

@@ -1,0 +1,97 @@
+import type { GroupId } from '../contract/ids.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import { nameOfRejection, nameOfTime } from '../core/request-stats.ts';
+import { HOUR_MS } from '../core/time.ts';
+import type { CountedCaller, RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
+import { isModelCall } from './gen-ai.ts';
+import { createLabels } from './labels.ts';
+
+interface Counting {
+  readonly caller: string;
+  readonly groupId: GroupId | null;
+  readonly model: string;
+  readonly hour: number;
+  readonly counts: Record<string, number>;
+}
+
+export interface StatsObserverOptions {
+  readonly write: (stats: readonly Counting[]) => Promise<void>;
+  readonly nowMs: () => number;
+  readonly everyMs?: number;
+}
+
+export interface StatsObserver extends RequestObserver {
+  /** Resolves when all that was counted is written. Never rejects. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const EVERY_MS = 10_000;
+/** Of callers, models and hours that wait to be written. What comes beyond them is not counted. */
+const MOST_WAITING = 10_000;
+const MOST_MODELS = 1000;
+/** The path is wrong, and it is no request to a model. */
+const OTHERS: ReadonlySet<ErrorCode> = new Set(['not_found', 'method_not_allowed']);
+
+/**
+ * Counts in memory how long requests to models took and which were refused, and writes that from time
+ * to time. Requests of keys that nobody has accepted do not count.
+ */
+export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsObserverOptions): StatsObserver {
+  let waiting = new Map<string, Counting>();
+  let writing = Promise.resolve();
+  // A caller can make up any number of names, so only those count that a backend has answered for.
+  const models = createLabels(MOST_MODELS);
+  const timer = setInterval(() => void flush(), everyMs);
+  timer.unref();
+
+  function countingOf({ name, groupId }: CountedCaller, model: string): Counting | undefined {
+    const hour = Math.floor(nowMs() / HOUR_MS);
+    // Only a model may have spaces.
+    const place = `${name} ${groupId} ${hour} ${model}`;
+    const found = waiting.get(place);
+    if (found !== undefined || waiting.size >= MOST_WAITING) return found;
+    const counting = { caller: name, groupId, model, hour, counts: {} };
+    waiting.set(place, counting);
+    return counting;
+  }
+
+  function flush(): Promise<void> {
+    const stats = [...waiting.values()];
+    waiting = new Map();
+    // A write that failed may have been made, so it is not tried again.
+    if (stats.length > 0) writing = writing.then(() => write(stats).catch(() => undefined));
+    return writing;
+  }
+
+  return {
+    begin: () => undefined,
+    end(facts, end) {
+      const { counted } = facts;
+      if (counted === undefined || !isModelCall(facts) || counted.isStranger()) return;
+      const names = namesOf(facts, end);
+      if (names.length === 0) return;
+      const model = models.labelOf(facts.model, facts.backend === 'answered');
+      const counting = countingOf(counted, model === facts.model ? model : '');
+      if (counting === undefined) return;
+      for (const name of names) counting.counts[name] = (counting.counts[name] ?? 0) + 1;
+    },
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+function namesOf({ model, stream, startedAtMs, firstOutputAtMs, errorCode }: RequestFacts, end: RequestEnd): string[] {
+  const { outcome, durationMs } = end;
+  if (outcome === 'rejected') {
+    return errorCode === undefined || OTHERS.has(errorCode) ? [] : [nameOfRejection(errorCode)];
+  }
+  // Without a model there is no record, as of a handshake.
+  if (outcome !== 'answered' || model === undefined) return [];
+  const duration = nameOfTime('duration', durationMs);
+  if (!stream || firstOutputAtMs === undefined) return [duration];
+  return [duration, nameOfTime('first_token', firstOutputAtMs - startedAtMs)];
+}

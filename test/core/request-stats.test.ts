@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { assert, double, property } from 'fast-check';
+import { addCounts, describeCounts, nameOfRejection, nameOfTime } from '../../src/core/request-stats.ts';
+import { runs } from '../support/property.ts';
+
+function count(...names: string[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const name of names) addCounts(sums, { [name]: 1 });
+  return sums;
+}
+
+describe('the statistics of requests', () => {
+  it('tell a time from a millisecond to a day within 5 %', () => {
+    assert(
+      property(double({ min: 1, max: 86_400_000, noNaN: true }), (ms) => {
+        const { duration } = describeCounts(count(nameOfTime('duration', ms)));
+        // A whole number of milliseconds is told.
+        expect(Math.abs((duration?.p50Ms ?? 0) - ms)).to.be.at.most(0.05 * ms + 0.5);
+      }),
+      runs(300),
+    );
+  });
+
+  it('take what is shorter than a millisecond for one', () => {
+    const { duration } = describeCounts(count(nameOfTime('duration', 0), nameOfTime('duration', -3)));
+    expect(duration).to.deep.equal({ count: 2, p50Ms: 1, p95Ms: 1 });
+  });
+
+  it('have the percentiles by nearest rank, of each kind of time by itself', () => {
+    const times = Array.from({ length: 100 }, (_, at) =>
+      nameOfTime('duration', at < 50 ? 100 : at < 95 ? 1000 : 60_000),
+    );
+    const { duration, firstToken } = describeCounts(count(...times, nameOfTime('first_token', 7)));
+    expect(duration?.count).to.equal(100);
+    expect(duration?.p50Ms).to.be.within(95, 105);
+    expect(duration?.p95Ms).to.be.within(950, 1050);
+    expect(firstToken).to.deep.equal({ count: 1, p50Ms: 7, p95Ms: 7 });
+  });
+
+  it('have refusals by code, the most frequent first', () => {
+    const rejected = ['forbidden', 'invalid_json', 'forbidden', 'duplicate_request'].map(nameOfRejection);
+    expect(describeCounts(count(...rejected))).to.deep.equal({
+      firstToken: null,
+      duration: null,
+      rejected: [
+        { code: 'forbidden', count: 2 },
+        { code: 'duplicate_request', count: 1 },
+        { code: 'invalid_json', count: 1 },
+      ],
+    });
+  });
+});
