@@ -1,0 +1,152 @@
+import type { AccountId } from '../contract/ids.ts';
+import type { AccountSpending } from '../store/alerts.ts';
+import type { Store } from '../store/store.ts';
+import type { GroupReading, ReachedReading } from '../telemetry/instruments.ts';
+import { percentOf, reachedBy, spendingOf, type Spending } from './spending.ts';
+
+export interface AccountWatch {
+  /** Reads all groups, and the keys that have reached a threshold. */
+  look(): Promise<void>;
+  /** A request was refused because less was left than it could cost. */
+  readonly noteRefusal: (accountId: AccountId, of: 'credits' | 'spend') => void;
+  /** As the last look found them. */
+  readonly groups: readonly GroupReading[];
+  readonly reached: readonly ReachedReading[];
+}
+
+export interface AccountWatchOptions {
+  readonly store: Pick<Store, 'listSpending'>;
+  /** In percent, the lowest one first. */
+  readonly thresholds: readonly number[];
+  readonly nowMs: () => number;
+  /**
+   * Is called once for each level that an account reaches in a period. Returns whether it could be
+   * taken; otherwise it is called again at the next look.
+   */
+  readonly onReached: (reached: Reached) => Promise<boolean>;
+}
+
+export interface Reached {
+  readonly account: AccountSpending;
+  readonly spending: Spending;
+  /** The highest of the thresholds. */
+  readonly level: number;
+}
+
+const PAGE = 500;
+const MAX_ACCOUNTS = 10_000;
+const MAX_REFUSALS = 1000;
+
+/** Returns what finds the accounts that reach a threshold. */
+export function watchAccounts({ store, thresholds, nowMs, onReached }: AccountWatchOptions): AccountWatch {
+  const [lowest = 100] = thresholds;
+  const highest = thresholds.at(-1) ?? 100;
+  let refusals = new Set<string>();
+  /** By account and kind, of the accounts that the last look found. */
+  let known = new Map<string, { readonly period: string; readonly level: number }>();
+  let groups: readonly GroupReading[] = [];
+  let reached: readonly ReachedReading[] = [];
+
+  async function look(): Promise<void> {
+    const refused = refusals;
+    refusals = new Set();
+    const found: typeof known = new Map();
+    const readings: GroupReading[] = [];
+    const counts = createCounts(thresholds);
+
+    // All groups are shown, while keys are far too many for that.
+    for await (const account of accountsOf('groups', 0)) {
+      for (const { of, usedMicro, limitMicro } of spendingOf(account, nowMs())) {
+        readings.push({ group: account.name, of, ratio: usedMicro / limitMicro });
+      }
+      await note('group', account);
+    }
+    for await (const account of accountsOf('keys', lowest)) await note('key', account);
+    [known, groups, reached] = [found, readings, counts.all()];
+
+    async function note(kind: ReachedReading['account'], account: AccountSpending): Promise<void> {
+      const all = spendingOf(account, nowMs());
+      for (const spending of all) {
+        const { of, period } = spending;
+        const place = `${account.id} ${of}`;
+        const last = known.get(place);
+        const before = last?.period === period ? last.level : 0;
+        const now = levelOf(spending, refused.has(refusalOf(account.id, of)) && isFullest(spending, all));
+        if (now === undefined) continue;
+        // A refusal counts until the period ends.
+        const level = Math.max(now, before);
+        counts.add(kind, of, level);
+        const isKnown = level === before || (await onReached({ account, spending, level }));
+        if (isKnown || before > 0) found.set(place, { period, level: isKnown ? level : before });
+      }
+    }
+  }
+
+  async function* accountsOf(of: 'keys' | 'groups', percent: number): AsyncGenerator<AccountSpending> {
+    let beforeSeq: number | undefined;
+    for (let read = 0; read < MAX_ACCOUNTS; read += PAGE) {
+      const page = await store.listSpending({
+        of,
+        percent,
+        limit: PAGE,
+        ...(beforeSeq !== undefined && { beforeSeq }),
+      });
+      yield* page;
+      beforeSeq = page.at(-1)?.seq;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /** What is left may be too little for any request, so a refusal counts as all used. */
+  function levelOf(spending: Spending, isRefused: boolean): number | undefined {
+    const level = reachedBy(spending, thresholds);
+    return level !== undefined && isRefused ? highest : level;
+  }
+
+  return {
+    look,
+    noteRefusal(accountId, of) {
+      if (refusals.size < MAX_REFUSALS) refusals.add(refusalOf(accountId, of));
+    },
+    get groups() {
+      return groups;
+    },
+    get reached() {
+      return reached;
+    },
+  };
+}
+
+/** A refusal does not say whether it was for the day or for the month. */
+function refusalOf(accountId: AccountId, of: Spending['of'] | 'spend'): string {
+  return `${accountId} ${of === 'credits' ? 'credits' : 'spend'}`;
+}
+
+/** Of the spend limits the one counts of which the largest share is used. */
+function isFullest(spending: Spending, all: readonly Spending[]): boolean {
+  if (spending.of === 'credits') return true;
+  return all.every((other) => other.of === 'credits' || percentOf(other) <= percentOf(spending));
+}
+
+function createCounts(thresholds: readonly number[]) {
+  const counts = new Map<string, ReachedReading>();
+  // What nobody has reached is shown as 0.
+  for (const account of ['group', 'key'] as const) {
+    for (const kind of ['credits', 'day', 'month'] as const) {
+      for (const threshold of thresholds) put({ account, of: kind, threshold, count: 0 });
+    }
+  }
+
+  function put(reading: ReachedReading): void {
+    counts.set(`${reading.account} ${reading.of} ${reading.threshold}`, reading);
+  }
+
+  return {
+    add(account: ReachedReading['account'], of: Spending['of'], level: number): void {
+      for (const threshold of thresholds.filter((threshold) => threshold <= level)) {
+        put({ account, of, threshold, count: (counts.get(`${account} ${of} ${threshold}`)?.count ?? 0) + 1 });
+      }
+    },
+    all: () => [...counts.values()],
+  };
+}

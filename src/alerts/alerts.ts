@@ -1,0 +1,150 @@
+/** Notices what an operator should hear of, and sees to it that one gateway tells it once. */
+
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/types.ts';
+import { isGroupId } from '../core/ids.ts';
+import { formatAmount } from '../core/money/decimal.ts';
+import type { Store } from '../store/store.ts';
+import type { AlertCount, AlertReadings } from '../telemetry/instruments.ts';
+import { watchAccounts, type AccountWatch, type Reached } from './accounts.ts';
+import { percentOf } from './spending.ts';
+import type { AlertResult, Webhook, WebhookLog } from './webhook.ts';
+
+export interface Alerts {
+  /** Looks at the store and at all accounts. Never rejects. */
+  look(): Promise<void>;
+  readonly noteRefusal: AccountWatch['noteRefusal'];
+  /** Resolves when the alert waits for the webhook, or another gateway sends it. */
+  noteRest(rest: { readonly backend: string; readonly restMs: number; readonly reason: string | null }): Promise<void>;
+  readonly readings: AlertReadings;
+  close(): Promise<void>;
+}
+
+export interface AlertsOptions {
+  readonly store: Pick<Store, 'listSpending' | 'claimAlert' | 'isFailing'>;
+  readonly storeKind: StoreAlertData['store'];
+  /** Whether there are accounts. */
+  readonly isManaged: boolean;
+  readonly thresholds: readonly number[];
+  readonly openWebhook: ((count: (alert: Alert, result: AlertResult) => void) => Webhook) | null;
+  readonly currency: () => string | null;
+  readonly nowMs: () => number;
+  readonly log: WebhookLog;
+  /** 0 looks only when it is asked to. */
+  readonly everyMs?: number;
+}
+
+const TYPES = ['credits.threshold', 'spend.threshold', 'backend.resting', 'store.failing'] as const;
+const RESULTS = ['sent', 'failed', 'dropped'] as const;
+
+const EVERY_MS = 15_000;
+/** A backend that comes and goes, and a store that does, are told of once in this time. */
+const AGAIN_AFTER_MS = 3_600_000;
+
+/** Starts to look regularly, until it is closed. */
+export function createAlerts(options: AlertsOptions): Alerts {
+  const { store, thresholds, nowMs, log, everyMs = EVERY_MS } = options;
+  const counts = new Map<string, AlertCount>();
+  // A series that begins with its first alert would hide it from `increase`.
+  if (options.openWebhook !== null) for (const type of TYPES) for (const result of RESULTS) add(type, result, 0);
+  const webhook = options.openWebhook?.(count) ?? null;
+  const accounts = watchAccounts({ store, thresholds, nowMs, onReached: tellFunds });
+  /** When this process has told of what has no period. */
+  const told = new Map<string, number>();
+  let looking: Promise<void> | undefined;
+
+  function count({ type }: Alert, result: AlertResult): void {
+    add(type, result, 1);
+  }
+
+  function add(type: Alert['type'], result: AlertResult, more: number): void {
+    const place = `${type} ${result}`;
+    counts.set(place, { type, result, count: (counts.get(place)?.count ?? 0) + more });
+  }
+
+  async function lookOnce(): Promise<void> {
+    try {
+      if (store.isFailing()) await tellAgain('store.failing', 'store', { store: options.storeKind });
+      else if (options.isManaged) await accounts.look();
+    } catch (error) {
+      // The store logs its own outages, and the next look tries again.
+      const isExpected = store.isFailing();
+      if (!isExpected) log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, LOOK_FAILED);
+    }
+  }
+
+  /** Returns whether this gateway or another one tells it. */
+  async function tellFunds({ account, spending, level }: Reached): Promise<boolean> {
+    if (webhook === null) return true;
+    if (!webhook.hasRoom()) return false;
+    const subject = `${account.id} ${spending.of}`;
+    const { period } = spending;
+    if (await store.claimAlert({ subject, period, level })) {
+      const type = spending.of === 'credits' ? 'credits.threshold' : 'spend.threshold';
+      tell(type, `${subject} ${period} ${level}`, toFundsData({ account, spending, level }, options.currency()));
+    }
+    return true;
+  }
+
+  /** Tells what has no period, such as an outage, once in a while. */
+  async function tellAgain(type: Alert['type'], subject: string, data: Alert['data']): Promise<void> {
+    const now = nowMs();
+    if (webhook === null || now - (told.get(subject) ?? -Infinity) < AGAIN_AFTER_MS) return;
+    told.set(subject, now);
+    const claim = { subject, period: '', level: 0, againAfterMs: AGAIN_AFTER_MS };
+    // A store that cannot be asked must not keep the alert back. Its receiver sees equal ids.
+    if (!(await store.claimAlert(claim).catch(() => true))) return;
+    tell(type, `${subject} ${Math.floor(now / AGAIN_AFTER_MS)}`, data);
+  }
+
+  function tell(type: Alert['type'], what: string, data: Alert['data']): void {
+    const id = `alert_${createHash('sha256').update(what).digest('hex').slice(0, 32)}`;
+    log.warn({ alert: id, type, ...data }, 'an alert is sent');
+    webhook?.send(id, { type, timestamp: new Date(nowMs()).toISOString(), gateway: hostname(), data });
+  }
+
+  const look = (): Promise<void> => {
+    looking ??= lookOnce().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+  const timer = everyMs === 0 ? undefined : setInterval(() => void look(), everyMs);
+  timer?.unref();
+  if (timer !== undefined) void look();
+
+  return {
+    look,
+    noteRefusal: accounts.noteRefusal,
+    noteRest({ backend, restMs, reason }) {
+      const data: BackendAlertData = { backend, reason: reason ?? 'unknown', rest_ms: Math.ceil(restMs) };
+      return tellAgain('backend.resting', `backend ${backend}`, data);
+    },
+    get readings() {
+      return { groups: accounts.groups, reached: accounts.reached, alerts: [...counts.values()] };
+    },
+    async close() {
+      clearInterval(timer);
+      await looking;
+      await webhook?.close();
+    },
+  };
+}
+
+const LOOK_FAILED = 'what accounts have spent could not be looked at';
+
+function toFundsData({ account, spending, level }: Reached, currency: string | null): FundsAlertData {
+  const { id, name, groupName } = account;
+  const { of, usedMicro, limitMicro, opensAtMs } = spending;
+  return {
+    account: { object: isGroupId(id) ? 'group' : 'key', id, name, group: groupName },
+    threshold: level,
+    used_percent: percentOf(spending),
+    used: formatAmount(usedMicro),
+    limit: formatAmount(limitMicro),
+    currency,
+    per: of === 'credits' ? null : of,
+    opens_at: opensAtMs === null ? null : opensAtMs / 1000,
+  };
+}

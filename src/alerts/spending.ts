@@ -1,0 +1,57 @@
+import type { AccountSpending } from '../store/alerts.ts';
+
+/** What an account has used of its credits, or of the spend limit of this UTC day or month. */
+export interface Spending {
+  readonly of: 'credits' | 'day' | 'month';
+  readonly usedMicro: number;
+  /** More than zero. */
+  readonly limitMicro: number;
+  /** Changes with the day or month, with a grant, and with the limit. */
+  readonly period: string;
+  /** Null for credits, which need a grant. */
+  readonly opensAtMs: number | null;
+}
+
+/** Returns what the account has used of everything that limits its spending. */
+export function spendingOf(account: AccountSpending, nowMs: number): readonly Spending[] {
+  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, spentThisMonthMicro } = account;
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const date = now.toISOString().slice(0, 'yyyy-mm-dd'.length);
+  const all = [
+    {
+      of: 'credits',
+      usedMicro: Math.max(0, (fundedMicro ?? 0) - leftMicro),
+      limitMicro: fundedMicro,
+      since: fundedAtMs,
+      opensAtMs: null,
+    },
+    {
+      of: 'day',
+      usedMicro: spentTodayMicro,
+      limitMicro: account.spendPerDayMicro,
+      since: date,
+      opensAtMs: Date.UTC(year, month, day + 1),
+    },
+    {
+      of: 'month',
+      usedMicro: spentThisMonthMicro,
+      limitMicro: account.spendPerMonthMicro,
+      since: date.slice(0, 'yyyy-mm'.length),
+      opensAtMs: Date.UTC(year, month + 1),
+    },
+  ] as const;
+  return all.flatMap(({ since, limitMicro, ...spending }) =>
+    limitMicro === null || limitMicro <= 0 ? [] : [{ ...spending, limitMicro, period: `${since} ${limitMicro}` }],
+  );
+}
+
+/** Returns the share in percent, rounded down. */
+export function percentOf({ usedMicro, limitMicro }: Pick<Spending, 'usedMicro' | 'limitMicro'>): number {
+  return Math.floor((usedMicro / limitMicro) * 100);
+}
+
+/** Returns the highest of the thresholds that is reached. */
+export function reachedBy(spending: Spending, thresholds: readonly number[]): number | undefined {
+  return thresholds.findLast((threshold) => spending.usedMicro >= (spending.limitMicro * threshold) / 100);
+}

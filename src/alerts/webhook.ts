@@ -1,0 +1,171 @@
+/** Posts alerts as https://www.standardwebhooks.com describes it. */
+
+import { createHmac } from 'node:crypto';
+import { lookup as lookUpAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { Alert } from '../contract/types.ts';
+import { createBackOff } from '../core/back-off.ts';
+import { isPrivateAddress } from '../requests/image-urls.ts';
+
+export interface Webhook {
+  /** Whether one more alert may wait. */
+  hasRoom(): boolean;
+  /** Returns at once. Drops the alert when there is no room. */
+  send(id: string, alert: Alert): void;
+  /** Drops what waits. */
+  close(): Promise<void>;
+}
+
+export interface WebhookOptions {
+  readonly url: string;
+  readonly secret: string;
+  /** Whether the URL may lead to a private address, and be without TLS there. */
+  readonly mayBePrivate: boolean;
+  readonly nowMs: () => number;
+  readonly log: WebhookLog;
+  readonly count: (alert: Alert, result: AlertResult) => void;
+  readonly lookup?: typeof lookUpAddress;
+}
+
+export interface WebhookLog {
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+export type AlertResult = 'sent' | 'failed' | 'dropped';
+
+interface Waiting {
+  readonly id: string;
+  readonly alert: Alert;
+}
+
+const MAX_WAITING = 100;
+const TRIES = 8;
+const ANSWER_WITHIN_MS = 10_000;
+const BACK_OFF = { firstMs: 1000, atMostMs: 60_000 };
+const MAX_ANSWER_BYTES = 65_536;
+
+/** Opens the webhook. Alerts are posted one after the other. */
+export function openWebhook(options: WebhookOptions): Webhook {
+  const { url, log, count } = options;
+  const agent = new Agent({
+    connections: 1,
+    connect: { timeout: ANSWER_WITHIN_MS, lookup: lookUpAllowed(options) },
+  });
+  const closing = new AbortController();
+  const waiting: Waiting[] = [];
+  let sending: Promise<void> | undefined;
+
+  async function sendAll(): Promise<void> {
+    for (let next = waiting[0]; next !== undefined && !closing.signal.aborted; next = waiting[0]) {
+      await sendOne(next);
+      waiting.shift();
+    }
+    sending = undefined;
+  }
+
+  async function sendOne({ id, alert }: Waiting): Promise<void> {
+    const nextWaitMs = createBackOff(BACK_OFF);
+    const body = JSON.stringify(alert);
+    for (let tries = 1; !closing.signal.aborted; tries += 1) {
+      const problem = await post(id, body);
+      if (problem === undefined) return count(alert, 'sent');
+      if (closing.signal.aborted) break;
+      if (tries === TRIES) {
+        log.error({ alert: id, type: alert.type, tries, problem }, 'the alert was given up');
+        return count(alert, 'failed');
+      }
+      log.warn({ alert: id, type: alert.type, tries, problem }, 'the alert was not taken, and is sent again');
+      await delay(nextWaitMs(false), undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+    }
+    count(alert, 'dropped');
+  }
+
+  /** Returns what went wrong. */
+  async function post(id: string, body: string): Promise<string | undefined> {
+    const fault = addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), options);
+    if (fault !== undefined) return fault;
+    const timestamp = String(Math.floor(options.nowMs() / 1000));
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), ANSWER_WITHIN_MS);
+    try {
+      const { statusCode, body: answer } = await request(url, {
+        method: 'POST',
+        dispatcher: agent,
+        signal: AbortSignal.any([late.signal, closing.signal]),
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'responses-gateway',
+          'webhook-id': id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': sign({ id, timestamp, body, secret: options.secret }),
+        },
+        body,
+      });
+      await answer.dump({ limit: MAX_ANSWER_BYTES });
+      if (statusCode >= 200 && statusCode < 300) return undefined;
+      const isRedirect = statusCode >= 300 && statusCode < 400;
+      return `it answers ${statusCode}${isRedirect ? ', and redirects are not followed' : ''}`;
+    } catch (error) {
+      if (late.signal.aborted) return `it does not answer within ${ANSWER_WITHIN_MS / 1000} s`;
+      return error instanceof Error ? error.message : 'unknown';
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    hasRoom: () => waiting.length < MAX_WAITING,
+    send(id, alert) {
+      if (closing.signal.aborted || waiting.length >= MAX_WAITING) return count(alert, 'dropped');
+      waiting.push({ id, alert });
+      sending ??= sendAll();
+    },
+    async close() {
+      closing.abort();
+      if (waiting.length > 0) log.warn({ waiting: waiting.length }, 'the gateway ends with alerts that were not sent');
+      await sending;
+      await agent.destroy();
+    },
+  };
+}
+
+interface Signed {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly body: string;
+  readonly secret: string;
+}
+
+function sign({ id, timestamp, body, secret }: Signed): string {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+type AllowedAddresses = Pick<WebhookOptions, 'url' | 'mayBePrivate'>;
+
+/** Checks the address that the connection goes to, since a name can change between two lookups. */
+function lookUpAllowed(options: WebhookOptions): LookupFunction {
+  const { lookup = lookUpAddress } = options;
+  return (host, { all, ...how }, callback) => {
+    lookup(host, { ...how, all: true }, (error, found) => {
+      const [first] = found ?? [];
+      if (error !== null || first === undefined) return callback(error ?? new Error(`${host} has no address`), []);
+      const fault = found.map(({ address }) => addressFault(address, options)).find((fault) => fault !== undefined);
+      if (fault !== undefined) return callback(new Error(fault), []);
+      if (all === true) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** Names are checked when they have been resolved. */
+function addressFault(address: string, { url, mayBePrivate }: AllowedAddresses): string | undefined {
+  if (isIP(address) === 0) return undefined;
+  if (isPrivateAddress(address)) {
+    return mayBePrivate ? undefined : 'ALERT_WEBHOOK_URL leads to a private address; ALERT_WEBHOOK_PRIVATE allows it';
+  }
+  return url.startsWith('https:') ? undefined : 'ALERT_WEBHOOK_URL leads to a public address without https://';
+}

@@ -1,0 +1,21 @@
+import type { AlertStore } from '../alerts.ts';
+import { toSpending } from './alert-rows.ts';
+import type { BatchQueue } from './batch-queue.ts';
+import { dayOf, monthOf } from './funds.ts';
+
+/** Returns the calls about alerts. */
+export function createAlertCalls(queue: BatchQueue, clock: () => number): AlertStore {
+  return {
+    async listSpending({ beforeSeq = Number.MAX_SAFE_INTEGER, ...query }) {
+      const nowMs = clock();
+      const step = { ...query, beforeSeq, nowMs, day: dayOf(nowMs), month: monthOf(nowMs) };
+      const rows = await queue.call(['listSpending', step], { isLookup: true, isList: true });
+      return rows.map((row) => toSpending(row, nowMs));
+    },
+    claimAlert({ againAfterMs, ...claim }) {
+      const nowMs = clock();
+      const validFromMs = againAfterMs === undefined ? 0 : nowMs - againAfterMs;
+      return queue.call(['claimAlert', { ...claim, nowMs, validFromMs }]);
+    },
+  };
+}
