@@ -16,6 +16,8 @@ export interface AccountStore extends GroupStore {
    * `duplicate_request` for a name that another key has, `not_found` for an unknown group.
    */
   createKey(draft: KeyDraft): Promise<StoredKey>;
+  /** As `createKey`, for keys with different names: all of them or none, in the order of the drafts. */
+  createKeys(drafts: readonly KeyDraft[]): Promise<readonly StoredKey[]>;
   /**
    * Finds a key by its current secret, or by a former one that has not expired, and stores it under
    * the current `GATEWAY_SECRET`. Returns disabled and expired keys too, so that the error can say
@@ -44,6 +46,13 @@ export interface AccountStore extends GroupStore {
    * count as a whole. Throws the reason of the signal once it has aborted.
    */
   listUsage(query: UsageQuery, signal?: StopSignal): Promise<readonly UsageRow[]>;
+  /**
+   * Adds up the requests that ended in these UTC hours, by what `by` says: those that cost most first,
+   * or the latest by time. Throws as `listUsage` does.
+   */
+  listUsageTotals(query: UsageTotalsQuery, signal?: StopSignal): Promise<UsageTotals>;
+  /** Sums up some usage of days that are over, so that totals need not. Returns whether there may be more. */
+  rollUpUsage(): Promise<boolean>;
   /** Counts a request without a record. `accept` counts requests with a record. */
   takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
   /** Adds tokens, which may be negative. Does nothing when the minute is over. */
@@ -167,6 +176,31 @@ export interface UsageQuery {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly per: 'hour' | 'day' | 'month';
+  /** With more rows than this, some of them are returned, and more than so many. */
+  readonly atMost?: number;
+}
+
+export type UsageTotalBy = 'key' | 'group' | 'model' | 'time';
+
+export interface UsageTotalsQuery extends Omit<UsageQuery, 'group' | 'atMost'> {
+  /** Not by group for a caller. */
+  readonly by: UsageTotalBy;
+  readonly group?: GroupId;
+  readonly limit: number;
+}
+
+export interface UsageTotals {
+  readonly total: UsageTotal;
+  readonly totals: readonly UsageTotal[];
+  readonly hasMore: boolean;
+}
+
+export interface UsageTotal extends Pick<
+  UsageRow,
+  'requests' | 'failed' | 'cancelled' | 'inputTokens' | 'outputTokens' | 'costMicro' | 'durationMs'
+> {
+  /** A caller, the id of a group, a model, or a time in milliseconds as text. */
+  readonly name: string;
 }
 
 export interface UsageRow {
@@ -241,6 +275,8 @@ export interface GroupQuery {
   readonly limit: number;
   readonly after?: GroupId;
   readonly name?: string;
+  /** A part of the name in any case, or the id. */
+  readonly search?: string;
 }
 
 export interface GroupPage {

@@ -4,6 +4,8 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { GroupId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { Usage } from '../contract/types.ts';
+import type { AlertStore } from './alerts.ts';
+import type { RequestStatsStore } from './request-stats.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
 
 /**
@@ -11,7 +13,7 @@ import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
  * cannot serve it. Calls return undefined when there is no such record. Lists begin with the
  * newest.
  */
-export interface Store extends AccountStore, OperatorStore {
+export interface Store extends AccountStore, OperatorStore, AlertStore, RequestStatsStore {
   /**
    * Looks for a duplicate, takes the rate and the hold, and inserts the record in one transaction,
    * which is committed when the promise resolves. Of equal drafts exactly one is accepted. After an
@@ -25,6 +27,12 @@ export interface Store extends AccountStore, OperatorStore {
    * an error the store retries until the database takes it.
    */
   finish(requestId: RequestId, outcome: Outcome): Promise<RecordStatus | undefined>;
+  /**
+   * Writes a record that was never accepted in its final state, in the place of `accept` and
+   * `finish`. The draft has neither an idempotency key nor a hold. After an error no record will
+   * stay.
+   */
+  record(draft: RecordDraft, outcome: Outcome): Promise<void>;
   /**
    * Removes a record and its hold, after the backend refused the key of the caller. A record with a
    * requested cancel ends `cancelled`, because the 202 promised that. Returns and retries as

@@ -1,21 +1,20 @@
 import type { Store } from './store.ts';
 
-export type StoreTimer = (operation: 'accept' | 'finish', seconds: number, succeeded: boolean) => void;
+export type StoreTimer = (operation: Timed, seconds: number, succeeded: boolean) => void;
 
-/** Returns the same store, which reports how long `accept` and `finish` take. */
+type Timed = 'accept' | 'finish' | 'record';
+
+/** Returns the same store, which reports how long these calls take. */
 export function timeStore(store: Store, took: StoreTimer): Store {
   return {
     ...store,
     accept: (draft) => timed('accept', store.accept(draft), took),
     finish: (requestId, outcome) => timed('finish', store.finish(requestId, outcome), took),
+    record: (draft, outcome) => timed('record', store.record(draft, outcome), took),
   };
 }
 
-async function timed<Result>(
-  operation: 'accept' | 'finish',
-  result: Promise<Result>,
-  took: StoreTimer,
-): Promise<Result> {
+async function timed<Result>(operation: Timed, result: Promise<Result>, took: StoreTimer): Promise<Result> {
   const startedAtMs = performance.now();
   let succeeded = false;
   try {

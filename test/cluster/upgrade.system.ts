@@ -81,10 +81,12 @@ describe('an upgrade', () => {
     if (released !== undefined) {
       let earlier: Version | undefined;
       after(() => earlier?.remove());
-      describeCluster(`from ${released} to this version, with gateways of both`, server, () => {
+      const programs = () => {
         earlier = makeEarlierVersion(released);
         return Promise.resolve([earlier, CURRENT, earlier]);
-      });
+      };
+      const title = `from ${released} to this version, with gateways of both`;
+      describeCluster(title, server, programs, { areOfTwoVersions: true });
     }
   }
 

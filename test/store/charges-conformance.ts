@@ -5,7 +5,7 @@ import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/keys.ts';
 import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
-import { useStore, type EngineUnderTest } from './conformance.ts';
+import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 /** The last millisecond of a month, and of a day. */
 const MONTH_END_MS = Date.UTC(2026, 9, 1) - 1;
@@ -15,18 +15,9 @@ const MAX = Number.MAX_SAFE_INTEGER;
 /** Describes what requests do to the funds of keys by the promises of the store. */
 export function describeCharges(name: string, engine: EngineUnderTest): void {
   describe(`the charges of the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = NOON_MS;
+    const { clock } = useStoreAt(engine, NOON_MS, (opened) => {
+      store = opened;
     });
 
     describe('a request of a prepaid key', () => {
@@ -330,9 +321,9 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           const keyId = await makeKey({ limits: { ...NO_LIMITS, [limit]: 100 } });
           await spend(keyId, 100, endMs - 1000);
           expect(await codeAt(keyId, 1, endMs)).to.equal('spend_limit_exceeded');
-          nowMs = endMs;
+          clock.nowMs = endMs;
           expect(await fundsOf(keyId)).to.have.property(shown, 100);
-          nowMs = endMs + 1;
+          clock.nowMs = endMs + 1;
           expect(await fundsOf(keyId)).to.have.property(shown, 0);
           expect(await codeAt(keyId, 100, endMs + 1)).to.equal(undefined);
         });
@@ -357,9 +348,9 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           await spend(keyId, 30, endMs + 1);
           expect(await codeAt(keyId, 71, endMs)).to.equal('spend_limit_exceeded');
           await spend(keyId, 50, endMs);
-          nowMs = endMs;
+          clock.nowMs = endMs;
           expect(await fundsOf(keyId), 'it all counts in the later window').to.have.property(shown, 80);
-          nowMs = endMs + 1;
+          clock.nowMs = endMs + 1;
           expect(await fundsOf(keyId)).to.have.property(shown, 80);
           expect(await codeAt(keyId, 21, endMs + 1)).to.equal('spend_limit_exceeded');
         });
@@ -369,9 +360,9 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         const keyId = await makeKey({ limits: { ...NO_LIMITS, spendPerMonthMicro: 100 } });
         await spend(keyId, 60);
         await spend(keyId, 30, NOON_MS + 86_400_000);
-        nowMs = NOON_MS + 86_400_000;
+        clock.nowMs = NOON_MS + 86_400_000;
         expect(await fundsOf(keyId)).to.include({ spentTodayMicro: 30, spentThisMonthMicro: 90 });
-        expect(await codeAt(keyId, 11, nowMs)).to.equal('spend_limit_exceeded');
+        expect(await codeAt(keyId, 11, clock.nowMs)).to.equal('spend_limit_exceeded');
       });
 
       it('can be raised and lowered while requests run', async () => {

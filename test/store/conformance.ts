@@ -49,22 +49,23 @@ export function useStore(
   return openAnother;
 }
 
+/** As `useStore`, with a clock that stands still and shows this time before each test. */
+export function useStoreAt(engine: EngineUnderTest, startMs: number, take: (store: Store) => void) {
+  const clock = { nowMs: startMs };
+  const open = useStore(engine, () => clock.nowMs, take);
+  beforeEach(() => {
+    clock.nowMs = startMs;
+  });
+  return { clock, open };
+}
+
 /** Describes a store by its promises. */
 export function describeStore(name: string, engine: EngineUnderTest): void {
   const { isShared } = engine;
   describe(`the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    const open = useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = NOW_MS;
+    const { clock, open } = useStoreAt(engine, NOW_MS, (opened) => {
+      store = opened;
     });
 
     async function status(requestId: RequestId): Promise<string | undefined> {
@@ -188,6 +189,24 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         await finished;
       });
 
+      it('writes a record at once with its end as after accept and finish', async () => {
+        const [once, twice] = [newDraft(), newDraft()];
+        const outcome = newOutcome({
+          usage: USAGE,
+          costMicro: 7,
+          upstream: 'main',
+          incompleteReason: 'max_output_tokens',
+        });
+        await store.record(once, outcome);
+        await store.accept(twice);
+        await store.finish(twice.requestId, outcome);
+        const expected = await store.find(CALLER, twice.requestId);
+        expect(await store.find(CALLER, once.requestId)).to.deep.equal({ ...expected, requestId: once.requestId });
+        expect(await store.finish(once.requestId, newOutcome({ status: 'failed' }))).to.equal('succeeded');
+        const [sum] = await store.listUsage({ fromMs: 0, untilMs: 2 * NOW_MS, per: 'day' });
+        expect(sum).to.include({ requests: 2, costMicro: 14 });
+      });
+
       it('knows no record that was never accepted', async () => {
         expect(await store.finish(newRequestId(), newOutcome())).to.equal(undefined);
       });
@@ -199,7 +218,7 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         const asked = await store.requestCancel(CALLER, requestId);
         expect(asked).to.have.property('kind', 'asked');
         expect(asked?.record).to.include({ status: 'processing', cancelRequestedAtMs: NOW_MS });
-        nowMs += 1000;
+        clock.nowMs += 1000;
         expect(await store.requestCancel(CALLER, requestId)).to.deep.equal(asked);
       });
 

@@ -7,25 +7,16 @@ import type { Acceptance, RecordDraft, Store } from '../../src/store/store.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { NO_LIMITS, newGroupDraft, newGroupId, newHold, newKeyDraft } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
-import { useStore, type EngineUnderTest } from './conformance.ts';
+import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const NOON_MS = Date.UTC(2026, 8, 21, 12);
 
 /** Describes what groups do to their keys by the promises of the store. */
 export function describeGroups(name: string, engine: EngineUnderTest): void {
   describe(`the groups of the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    const open = useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = NOON_MS;
+    const { clock, open } = useStoreAt(engine, NOON_MS, (opened) => {
+      store = opened;
     });
 
     describe('a group', () => {
@@ -66,7 +57,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         await store.createKey(newKeyDraft({ name: one.name }));
       });
 
-      it('is listed, newest first, and found by its name', async () => {
+      it('is listed, newest first, and found by its name, a part of it or its id', async () => {
         const made = [];
         for (let at = 0; at < 3; at += 1) made.push((await store.createGroup(newGroupDraft())).groupId);
         const [first, second, third] = made;
@@ -79,6 +70,11 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         expect(await idsOf({ limit: 2, after: newGroupId() })).to.equal(undefined);
         expect(await idsOf({ limit: 2, name: `the group ${second}` })).to.deep.equal([[second], false]);
         expect(await idsOf({ limit: 2, name: 'nobody' })).to.deep.equal([[], false]);
+        await store.updateGroup(first as GroupId, { name: 'Alice’s team' });
+        for (const search of ['LICE', first as GroupId]) {
+          expect(await idsOf({ limit: 2, search })).to.deep.equal([[first], false]);
+        }
+        expect(await idsOf({ limit: 2, search: 'a%e' })).to.deep.equal([[], false]);
       });
 
       it('is deleted once it has no key, with its ledger', async () => {
@@ -281,7 +277,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         await store.updateKey(second, { groupId: other });
         await spend(second, 8, 'n');
         const usageOf = async (query: { readonly group?: GroupId | 'any'; readonly caller?: readonly [KeyId] }) => {
-          const rows = await store.listUsage({ ...query, fromMs: nowMs, untilMs: nowMs + 1, per: 'hour' });
+          const rows = await store.listUsage({ ...query, fromMs: clock.nowMs, untilMs: clock.nowMs + 1, per: 'hour' });
           const texts = rows.map((row) => [row.groupId, row.caller, row.model, row.requests, row.costMicro].join(' '));
           return texts.sort();
         };
@@ -363,7 +359,12 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
     }
 
     function draftOf(keyId: KeyId, heldMicro: number, tokens = 0, model = 'm'): RecordDraft {
-      return newDraft({ caller: [keyId], model, createdAtMs: nowMs, hold: { ...newHold(keyId, heldMicro), tokens } });
+      return newDraft({
+        caller: [keyId],
+        model,
+        createdAtMs: clock.nowMs,
+        hold: { ...newHold(keyId, heldMicro), tokens },
+      });
     }
 
     async function accepted(keyId: KeyId, heldMicro: number, model = 'm'): Promise<RecordDraft> {

@@ -5,26 +5,17 @@ import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Store } from '../../src/store/store.ts';
-import { newKeyDraft, newKeyId } from '../support/keys.ts';
-import { useStore, type EngineUnderTest } from './conformance.ts';
+import { newGroupDraft, newKeyDraft, newKeyId } from '../support/keys.ts';
+import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const NOW_MS = Date.UTC(2026, 8, 21, 15, 30);
 
 /** Describes the keys of a store by its promises. */
 export function describeKeys(name: string, engine: EngineUnderTest): void {
   describe(`the keys of the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = NOW_MS;
+    const { clock } = useStoreAt(engine, NOW_MS, (opened) => {
+      store = opened;
     });
 
     describe('rememberAccepted', () => {
@@ -91,6 +82,38 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
       }
     });
 
+    describe('createKeys', () => {
+      it('makes all keys, in the order of the drafts, each with its first credits in its ledger', async () => {
+        const { groupId } = await store.createGroup(newGroupDraft());
+        const drafts = [{ creditsMicro: 70 }, { groupId }, { creditsMicro: 0 }].map((draft) => newKeyDraft(draft));
+        const made = await store.createKeys(drafts);
+        expect(made.map(({ keyId }) => keyId)).to.deep.equal(drafts.map(({ keyId }) => keyId));
+        expect(made.map(({ balanceMicro }) => balanceMicro)).to.deep.equal([70, null, 0]);
+        expect(made.map(({ group }) => group?.groupId)).to.deep.equal([undefined, groupId, undefined]);
+        const ledgers = await Promise.all(drafts.map(({ keyId }) => store.listLedger(keyId, { limit: 5 })));
+        expect(ledgers.map((ledger) => ledger?.entries.map(({ amountMicro }) => amountMicro))).to.deep.equal([
+          [70],
+          [],
+          [],
+        ]);
+        const { keys = [] } = (await store.listKeys({ limit: 3 })) ?? {};
+        expect(keys.map(({ keyId }) => keyId).toReversed()).to.deep.equal(made.map(({ keyId }) => keyId));
+      });
+
+      it('makes none where one cannot be made', async () => {
+        const other = await store.createKey(newKeyDraft());
+        const good = newKeyDraft({ creditsMicro: 5 });
+        for (const { draft, code } of [
+          { draft: newKeyDraft({ name: other.name }), code: 'duplicate_request' },
+          { draft: newKeyDraft({ groupId: newGroupDraft().groupId }), code: 'not_found' },
+        ]) {
+          expect(await store.createKeys([good, draft]).catch(codeOf)).to.equal(code);
+          expect(await store.findKey(good.keyId)).to.equal(undefined);
+        }
+        expect((await store.createKeys([good])).map(({ keyId }) => keyId)).to.deep.equal([good.keyId]);
+      });
+    });
+
     describe('findKeyByHash', () => {
       it('finds the key of a secret, and none for another one', async () => {
         const [one] = [await store.createKey(withHash('h1')), await store.createKey(withHash('h2'))];
@@ -115,11 +138,11 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
 
       it('knows a former secret too by the present GATEWAY_SECRET, and for no longer', async () => {
         const { keyId } = await store.createKey(withHash('first, old'));
-        await store.rotateKey(keyId, secretOf('second, old'), nowMs + 10);
+        await store.rotateKey(keyId, secretOf('second, old'), clock.nowMs + 10);
         await store.findKeyByHash(['first, new', 'first, old']);
         expect(await find('first, new')).to.equal(keyId);
         expect(await find('second, old'), 'the secret that was not asked for').to.equal(keyId);
-        nowMs += 10;
+        clock.nowMs += 10;
         expect(await find('first, new')).to.equal(undefined);
       });
     });
@@ -127,24 +150,24 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
     describe('rotateKey', () => {
       it('changes the secret and its prefix, and nothing else', async () => {
         const before = await store.createKey(newKeyDraft({ creditsMicro: 5, models: ['m'] }));
-        const after = await store.rotateKey(before.keyId, { hash: ['h2'], prefix: 'sk-new' }, nowMs + 10);
-        expect(after).to.deep.equal({ ...before, prefix: 'sk-new', formerUntilMs: nowMs + 10 });
+        const after = await store.rotateKey(before.keyId, { hash: ['h2'], prefix: 'sk-new' }, clock.nowMs + 10);
+        expect(after).to.deep.equal({ ...before, prefix: 'sk-new', formerUntilMs: clock.nowMs + 10 });
         expect(await store.findKeyByHash(['h2'])).to.deep.equal(after);
       });
 
       it('leaves the former secret good until its grace ends, to the millisecond', async () => {
         const { keyId } = await store.createKey(withHash('h1'));
-        await store.rotateKey(keyId, secretOf('h2'), nowMs + 1000);
-        nowMs += 999;
+        await store.rotateKey(keyId, secretOf('h2'), clock.nowMs + 1000);
+        clock.nowMs += 999;
         expect([await find('h1'), await find('h2')]).to.deep.equal([keyId, keyId]);
-        nowMs += 1;
+        clock.nowMs += 1;
         expect([await find('h1'), await find('h2')]).to.deep.equal([undefined, keyId]);
       });
 
       it('leaves only the last of many secrets beside the present one', async () => {
         const { keyId } = await store.createKey(withHash('h1'));
-        await store.rotateKey(keyId, secretOf('h2'), nowMs + 1000);
-        await store.rotateKey(keyId, secretOf('h3'), nowMs + 1000);
+        await store.rotateKey(keyId, secretOf('h2'), clock.nowMs + 1000);
+        await store.rotateKey(keyId, secretOf('h3'), clock.nowMs + 1000);
         expect([await find('h1'), await find('h2'), await find('h3')]).to.deep.equal([undefined, keyId, keyId]);
       });
     });

@@ -6,7 +6,7 @@ import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newGroupId, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
-import { useStore, type EngineUnderTest } from './conformance.ts';
+import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 /** The beginning of a minute. */
 const MINUTE_MS = 1_790_000_040_000;
@@ -15,18 +15,9 @@ const MINUTE_MS = 1_790_000_040_000;
 export function describeRates(name: string, engine: EngineUnderTest): void {
   const { isShared } = engine;
   describe(`the rates of the store ${name}`, () => {
-    let nowMs: number;
     let store: Store;
-
-    const open = useStore(
-      engine,
-      () => nowMs,
-      (opened) => {
-        store = opened;
-      },
-    );
-    beforeEach(() => {
-      nowMs = MINUTE_MS;
+    const { clock, open } = useStoreAt(engine, MINUTE_MS, (opened) => {
+      store = opened;
     });
 
     /** The store may go by a clock of its own. */
@@ -39,7 +30,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
     }
 
     async function nextMinute(): Promise<void> {
-      nowMs += 60_000;
+      clock.nowMs += 60_000;
       await engine.nextMinute?.();
     }
 
@@ -49,7 +40,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
 
     function draftOf(keyId: KeyId, tokens = 0, heldMicro = 0): RecordDraft {
       const hold = { keyId, heldMicro, interruptedCostMicro: heldMicro === 0 ? null : 1, tokens };
-      return newDraft({ createdAtMs: nowMs, hold });
+      return newDraft({ createdAtMs: clock.nowMs, hold });
     }
 
     /** What came of it, and the requests and the tokens which were used then. */
@@ -121,7 +112,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
     inOneMinute('count a duplicate not at all, and answer it also when the minute is full', async () => {
       const keyId = await makeKey({ requestsPerMinute: 1 });
       const { hold } = draftOf(keyId, 5);
-      const keyed = () => newKeyedDraft('name', { caller: [keyId], createdAtMs: nowMs, ...(hold && { hold }) });
+      const keyed = () => newKeyedDraft('name', { caller: [keyId], createdAtMs: clock.nowMs, ...(hold && { hold }) });
       const answers = await Promise.all(Array.from({ length: 5 }, () => store.accept(keyed())));
       expect(answers.map(({ kind }) => kind)).to.have.members(['accepted', ...Array(4).fill('duplicate')]);
       expect(await store.accept(keyed())).to.include({ kind: 'duplicate' });

@@ -147,4 +147,4 @@ if (isPostgresInstalled()) {
       });
     }
   });
-}
+} else console.log('  not run, since PostgreSQL is not installed: the sizes of its records');

@@ -19,14 +19,16 @@ describe('timeStore', () => {
 
   afterEach(() => store.close());
 
-  it('does what the store does, and tells how long accept and finish took', async () => {
+  it('does what the store does, and tells how long accept, finish and both at once took', async () => {
     const draft = newDraft();
     expect(await store.accept(draft)).to.deep.equal({ kind: 'accepted' });
     expect(await store.finish(draft.requestId, newOutcome())).to.equal('succeeded');
     expect((await store.find(CALLER, draft.requestId))?.status).to.equal('succeeded');
+    await store.record(newDraft(), newOutcome());
     expect(told.map(({ operation, succeeded }) => [operation, succeeded])).to.deep.equal([
       ['accept', true],
       ['finish', true],
+      ['record', true],
     ]);
     for (const { seconds } of told) expect(seconds).to.be.within(1e-6, 20);
   });

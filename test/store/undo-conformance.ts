@@ -6,7 +6,7 @@ import { createEngineStore, createHealth } from '../../src/store/shared/engine-s
 import type { Operation, RemoteEngine } from '../../src/store/shared/operations.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
-import { CALLER, newKeyedDraft } from '../support/records.ts';
+import { CALLER, newDraft, newKeyedDraft, newOutcome, USAGE } from '../support/records.ts';
 import { failureCode } from '../support/sqlite.ts';
 
 export interface Opened {
@@ -37,19 +37,26 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
 
     /** Accepts the draft without an answer while all this happens, and resolves when it is undone. */
     async function acceptLate(draft: RecordDraft, meanwhile: () => Promise<unknown>): Promise<void> {
+      await callLate((paused) => paused.accept(draft), meanwhile);
+    }
+
+    async function callLate(
+      call: (paused: Store) => Promise<unknown>,
+      meanwhile: () => Promise<unknown>,
+    ): Promise<void> {
       const { alone } = opened;
       const engine: RemoteEngine = {
         ...opened.engine,
         async run(mode, batch) {
           const reply = await opened.engine.run(mode, batch);
-          if (batch[0]?.[0] !== 'acceptPaid') return reply;
+          if (batch[0]?.[0] !== 'acceptPaid' && batch[0]?.[0] !== 'record') return reply;
           await meanwhile();
           return { failure: { reason: 'lost', message: 'the process was paused' } };
         },
       };
       const queue = createBatchQueue({ engine, ...(alone !== undefined && { alone }) });
       const paused = createEngineStore({ engine, queue, health: createHealth(LOG), clock: Date.now, log: LOG });
-      expect(await failureCode(paused.accept(draft))).to.equal('store_unavailable');
+      expect(await failureCode(call(paused))).to.equal('store_unavailable');
       await paused.close();
     }
 
@@ -87,6 +94,16 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
         'settle 7',
       ]);
       expect(await other.accept(newPaidDraft())).to.have.property('kind', 'accepted');
+    });
+
+    it('leaves nothing of what was recorded at once with its end', async () => {
+      const draft = newDraft();
+      await callLate(
+        (paused) => paused.record(draft, newOutcome({ usage: USAGE, costMicro: 7 })),
+        async () => expect(await other.find(CALLER, draft.requestId)).to.include({ status: 'succeeded' }),
+      );
+      expect(await other.find(CALLER, draft.requestId)).to.equal(undefined);
+      expect((await usage()).map(({ requests, costMicro }) => [requests, costMicro])).to.deep.equal([[0, 0]]);
     });
 
     it('stays as another process has shown it to a duplicate', async () => {

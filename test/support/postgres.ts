@@ -66,7 +66,19 @@ export async function createTestDatabase(serverUrl: string, { isSynced = false }
     async empty() {
       // Cheaper than TRUNCATE for as few rows as a test leaves.
       await run(
-        ['requests', 'keys', 'groups', 'ledger', 'usage', 'group_usage', 'deleted_keys']
+        [
+          'requests',
+          'keys',
+          'groups',
+          'ledger',
+          'usage',
+          'group_usage',
+          'deleted_keys',
+          'alerts',
+          'usage_rollups',
+          'usage_sums',
+          'request_stats',
+        ]
           .map((table) => `DELETE FROM ${table};`)
           .join(' '),
       );

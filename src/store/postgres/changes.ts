@@ -16,6 +16,7 @@ import {
   isFinal,
   isUnconfirmed,
   toDiscardedRow,
+  toNewRecord,
   toPresent,
   type CancelRow,
   type DraftRow,
@@ -32,6 +33,8 @@ const NAMES = [
   'accept',
   'acceptPaid',
   'finish',
+  'record',
+  'undoRecord',
   'discard',
   'undoAccept',
   'requestCancel',
@@ -112,12 +115,12 @@ export function isPlainAcceptance(changes: readonly Change[]): boolean {
  */
 export async function writeChanges(
   connection: Connection,
-  owner: string,
+  { owner, nowMs }: { readonly owner: string; readonly nowMs: number },
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
   const unit = openLockedUnit(connection);
   const charges = prepareCharges(unit);
-  const drafts = changes.filter(isAcceptance);
+  const drafts = changes.flatMap(toAcceptances);
   const known = await findOriginals(
     connection,
     drafts.flatMap(([, , earlier]) => earlier),
@@ -187,6 +190,21 @@ export async function writeChanges(
     return closed.status;
   }
 
+  function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
+    const made = records.get(draft.requestId);
+    if (made === undefined) return 'late';
+    end(made, outcome);
+    return null;
+  }
+
+  function undoRecord(requestId: RequestId): null {
+    const made = records.get(requestId);
+    if (made === undefined) return null;
+    charges.undoEnd(made);
+    remove(requestId);
+    return null;
+  }
+
   function discard(requestId: RequestId, nowMs: number): RecordStatus | null {
     const record = records.get(requestId);
     if (record === undefined) return null;
@@ -234,6 +252,10 @@ export async function writeChanges(
         return acceptPaid(change[1], change[2], change[3]);
       case 'finish':
         return finish(change[1]);
+      case 'record':
+        return record(change[1], change[2]);
+      case 'undoRecord':
+        return undoRecord(change[1]);
       case 'discard':
         return discard(change[1], change[2]);
       case 'undoAccept':
@@ -258,15 +280,16 @@ export async function writeChanges(
     last: [
       ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
       ...(updates.length === 0 ? [] : [connection.changes(WRITE_RECORDS, [toJson(updates)])]),
-      ...unit.flush(),
+      ...unit.flush(nowMs),
       // PostgreSQL sends the notices when the transaction commits.
       ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
     ],
   };
 }
 
-function isAcceptance(change: Change): change is Acceptance {
-  return change[0] === 'accept' || change[0] === 'acceptPaid';
+function toAcceptances(change: Change): readonly Acceptance[] {
+  if (change[0] === 'record') return [['accept', change[1], []]];
+  return change[0] === 'accept' || change[0] === 'acceptPaid' ? [change] : [];
 }
 
 async function insert(
@@ -303,39 +326,6 @@ function toIdempotency(row: InsertRow): string {
   return toPresent(row).map(toIdentity).join();
 }
 
-function toNewRecord(
-  { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: InsertRow,
-  row: InsertedRow,
-): RecordRow {
-  return {
-    requestId,
-    endpoint,
-    model,
-    stream,
-    status: 'processing',
-    createdAtMs,
-    completedAtMs: null,
-    cancelRequestedAtMs: null,
-    inputTokens: null,
-    cachedTokens: null,
-    cacheWriteTokens: null,
-    outputTokens: null,
-    reasoningTokens: null,
-    totalTokens: null,
-    usageEstimated: 0,
-    costMicro: null,
-    incompleteReason: null,
-    errorCode: null,
-    upstream: null,
-    seq: row.seq,
-    caller,
-    key: row.key,
-    groupId: row.groupId,
-    heldMicro: heldMicro ?? null,
-    confirmed: null,
-  };
-}
-
 async function lock(connection: Connection, changes: readonly Change[]): Promise<ReadonlyMap<RequestId, RecordRow>> {
   const wanted = [...new Set(changes.flatMap(toRequestId))];
   if (wanted.length === 0) return new Map();
@@ -349,6 +339,7 @@ function toRequestId(change: Change): readonly RequestId[] {
       return [change[1].requestId];
     case 'discard':
     case 'undoAccept':
+    case 'undoRecord':
     case 'requestCancelOfAny':
       return [change[1]];
     case 'requestCancel':

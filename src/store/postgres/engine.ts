@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg';
 import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../shared/operations.ts';
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
+import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
 import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
@@ -10,15 +11,17 @@ import { LOOKUPS } from './lookups.ts';
 import { prepareAsked, prepareConfirmations, preparePrices, prepareRecovery, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
+import { STATS_CHANGES, STATS_LOOKUPS } from './request-stats.ts';
 import { RETENTION } from './retention.ts';
 import { USAGE_LOOKUPS } from './usage.ts';
+import { ROLLUP_CHANGES, ROLLUP_LOOKUPS } from './usage-rollups.ts';
 
 const ALONE_NAMES = [
-  'createKey',
+  'createKeys',
   'rehashKey',
   'updateKey',
   'rotateKey',
-  'deleteKey',
+  'deleteKeys',
   'createGroup',
   'updateGroup',
   'deleteGroup',
@@ -31,6 +34,9 @@ const ALONE_NAMES = [
   'recoverSome',
   'comparePrices',
   'rememberAccepted',
+  'claimAlert',
+  'rollUp',
+  'addStats',
   'doubt',
   'confirm',
 ] as const satisfies readonly OperationName[];
@@ -43,6 +49,9 @@ const LISTS: ReadonlySet<Operation[0]> = new Set([
   'findCallers',
   'sumUsage',
   'sumGroupUsage',
+  'sumTotals',
+  'listStats',
+  'listSpending',
 ] satisfies OperationName[]);
 
 export interface EngineConnections {
@@ -58,7 +67,10 @@ function prepareOperations(owner: Owner) {
       ...GROUP_LOOKUPS,
       ...LEDGER_LOOKUPS,
       ...USAGE_LOOKUPS,
+      ...ROLLUP_LOOKUPS,
+      ...STATS_LOOKUPS,
       ...ACCEPTED_LOOKUPS,
+      ...ALERT_LOOKUPS,
       ...prepareAsked(owner),
     } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
     changing: {
@@ -66,7 +78,10 @@ function prepareOperations(owner: Owner) {
       ...GROUP_CHANGES,
       ...LEDGER_CHANGES,
       ...RETENTION,
+      ...ROLLUP_CHANGES,
+      ...STATS_CHANGES,
       ...ACCEPTED_CHANGES,
+      ...ALERT_CHANGES,
       ...prepareRecovery(owner),
       ...preparePrices(owner),
       ...prepareConfirmations(owner),
@@ -75,7 +90,11 @@ function prepareOperations(owner: Owner) {
 }
 
 /** Creates the engine. Changes of records are written together; lookups run concurrently. */
-export function createEngine({ connections, forLists }: EngineConnections, owner: Owner): RemoteEngine {
+export function createEngine(
+  { connections, forLists }: EngineConnections,
+  owner: Owner,
+  clock: () => number,
+): RemoteEngine {
   const { looking, changing } = prepareOperations(owner);
 
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
@@ -110,11 +129,12 @@ export function createEngine({ connections, forLists }: EngineConnections, owner
   }
 
   async function writeAs(name: string, changes: readonly Change[]): Promise<readonly unknown[]> {
+    const by = { owner: name, nowMs: clock() };
     try {
       if (!isPlainAcceptance(changes)) {
-        return await connections.transaction((connection) => writeChanges(connection, name, changes));
+        return await connections.transaction((connection) => writeChanges(connection, by, changes));
       }
-      return await connections.write(async (connection) => (await writeChanges(connection, name, changes)).result);
+      return await connections.write(async (connection) => (await writeChanges(connection, by, changes)).result);
     } catch (error) {
       if (!isUnknownOwner(error)) throw error;
       await owner.renew(name);

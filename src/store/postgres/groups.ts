@@ -16,6 +16,7 @@ const LIST: Statement = {
   text: `
     SELECT ${GROUP_COLUMNS} FROM groups
     WHERE ($1::text IS NULL OR seq < (SELECT seq FROM groups WHERE group_id = $1)) AND ($2::text IS NULL OR name = $2)
+      AND ($4::text IS NULL OR strpos(lower(name), $4) > 0 OR group_id = $4)
     ORDER BY seq DESC LIMIT $3`,
 };
 
@@ -28,10 +29,11 @@ const INSERT: Statement = {
   name: 'insert_group',
   text: `
     INSERT INTO groups (group_id, name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-      spend_per_day_micro, spend_per_month_micro, balance_micro)
+      spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
     SELECT d->>'groupId', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint, d->>'models',
       (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint, (d->>'spendPerDayMicro')::bigint,
-      (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint
+      (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint,
+      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint
     FROM jsonb_array_elements($1::jsonb) AS d
     RETURNING ${GROUP_COLUMNS}`,
 };
@@ -56,9 +58,9 @@ const DELETE: Statement = {
 
 export const GROUP_LOOKUPS: Remote<Pick<Operations, 'findGroups' | 'listGroups'>> = {
   findGroups: (connection, groupIds) => connection.rows<GroupRow>(FIND, [groupIds]),
-  async listGroups(connection, limit, after, name) {
+  async listGroups(connection, limit, after, { name, search }) {
     if (after !== null && (await findGroup(connection, after)) === null) return null;
-    return connection.rows<GroupRow>(LIST, [after, name, limit]);
+    return connection.rows<GroupRow>(LIST, [after, name, limit, search]);
   },
 };
 

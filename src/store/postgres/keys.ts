@@ -47,23 +47,24 @@ const NAMES_LOCK = 0x52_65_71_75;
 // Two gateways that give one name at the same time take turns.
 export const LOCK_NAMES: Statement = { name: 'lock_names', text: `SELECT pg_advisory_xact_lock(${NAMES_LOCK})` };
 const FIND_NAMED: Statement = {
-  name: 'find_named_key',
-  text: 'SELECT FROM keys WHERE name = $1 AND key_id <> $2 LIMIT 1',
+  name: 'find_named_keys',
+  text: 'SELECT FROM keys WHERE name = ANY($1::text[]) AND key_id <> ALL($2::text[]) LIMIT 1',
 };
-const LOCK_GROUP: Statement = {
-  name: 'share_group',
-  text: 'SELECT FROM groups WHERE group_id = $1 FOR KEY SHARE',
+const LOCK_GROUPS: Statement = {
+  name: 'share_groups',
+  text: 'SELECT FROM groups WHERE group_id = ANY($1::text[]) ORDER BY seq FOR KEY SHARE',
 };
 
 const INSERT: Statement = {
   name: 'insert_key',
   text: `
     INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
     SELECT d->>'keyId', d->>'groupId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
       d->>'models', (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint,
-      (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint
-    FROM jsonb_array_elements($1::jsonb) AS d
+      (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint,
+      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     RETURNING ${KEY_COLUMNS}`,
 };
 
@@ -87,7 +88,10 @@ const UPDATES = Object.entries(CHANGED_COLUMNS).map(([column, valueOf]) => ({
   statement: { name: `update_key_${column}`, text: `UPDATE keys SET ${column} = $1 WHERE key_id = $2` },
 }));
 
-const DELETE: Statement = { name: 'delete_key', text: 'DELETE FROM keys WHERE key_id = $1 RETURNING seq' };
+const DELETE: Statement = {
+  name: 'delete_keys',
+  text: 'DELETE FROM keys WHERE key_id = ANY($1::text[]) RETURNING seq',
+};
 
 export const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
 
@@ -126,37 +130,41 @@ async function findSeq(connection: Connection, keyId: KeyId): Promise<number | n
 /** Holds until the transaction ends, so that no other change makes the answer wrong. */
 async function conflictOf(
   connection: Connection,
-  keyId: KeyId,
-  { name, groupId }: Pick<KeyChange, 'name' | 'groupId'>,
+  keyIds: readonly KeyId[],
+  changes: readonly Pick<KeyChange, 'name' | 'groupId'>[],
 ): Promise<Conflict | undefined> {
-  if (name !== undefined) {
+  const names = changes.flatMap(({ name }) => name ?? []);
+  const groupIds = [...new Set(changes.flatMap(({ groupId }) => groupId ?? []))];
+  if (names.length > 0) {
     await connection.rows(LOCK_NAMES);
-    if ((await connection.rows(FIND_NAMED, [name, keyId])).length > 0) return 'name taken';
+    if ((await connection.rows(FIND_NAMED, [names, keyIds])).length > 0) return 'name taken';
   }
-  return groupId && (await connection.rows(LOCK_GROUP, [groupId])).length === 0 ? 'no group' : undefined;
+  if (groupIds.length === 0) return undefined;
+  return (await connection.rows(LOCK_GROUPS, [groupIds])).length < groupIds.length ? 'no group' : undefined;
 }
 
-type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKey';
+type KeyChangeName = 'createKeys' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKeys';
 
 export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
-  async createKey(connection, draft) {
-    const { keyId, createdAtMs } = draft;
-    const conflict = await conflictOf(connection, keyId, draft);
+  async createKeys(connection, drafts) {
+    const accountIds = drafts.map(({ keyId }) => keyId);
+    const conflict = await conflictOf(connection, accountIds, drafts);
     if (conflict !== undefined) return { result: conflict };
-    const [row] = await connection.rows<KeyRow>(INSERT, [toJson([draft])]);
-    if (row === undefined) throw new Error('a key that was inserted was not returned');
+    const rows = await connection.rows<KeyRow>(INSERT, [toJson(drafts)]);
     const unit = openLockedUnit(connection);
-    const account = await unit.loadById(keyId);
-    if (account !== undefined) {
+    await unit.load({ keys: [], groupIds: [], accountIds });
+    for (const { keyId, createdAtMs } of drafts) {
+      const account = unit.funding.find(keyId);
+      if (account === undefined) throw new Error('a key that was inserted was not found');
       unit.funding.enter({ key: account.seq, kind: 'grant', amountMicro: account.balanceMicro ?? 0, createdAtMs });
     }
-    return { result: row, last: unit.flush() };
+    return { result: rows, last: unit.flush() };
   },
   async rehashKey(connection, from, to) {
     return { result: null, last: [connection.changes(REHASH, [from, to])] };
   },
   async updateKey(connection, keyId, change) {
-    const conflict = await conflictOf(connection, keyId, change);
+    const conflict = await conflictOf(connection, [keyId], [change]);
     if (conflict !== undefined) return { result: conflict };
     const changes = UPDATES.flatMap(({ valueOf, statement }) => {
       const value = valueOf(change);
@@ -170,11 +178,8 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const [row] = await connection.rows<KeyRow>(ROTATE, [hash, prefix, formerUntilMs, keyId]);
     return { result: row ?? null };
   },
-  async deleteKey(connection, keyId) {
-    const [deleted] = await connection.rows<Place>(DELETE, [keyId]);
-    return {
-      result: deleted !== undefined,
-      last: deleted === undefined ? [] : [connection.changes(NOTE_DELETED, [deleted.seq])],
-    };
+  async deleteKeys(connection, keyIds) {
+    const deleted = await connection.rows<Place>(DELETE, [keyIds]);
+    return { result: deleted.length, last: deleted.map(({ seq }) => connection.changes(NOTE_DELETED, [seq])) };
   },
 };

@@ -18,6 +18,16 @@ const FIND_REFERENCE: Statement = {
   text: 'SELECT 1 FROM ledger WHERE key = $1 AND reference = $2',
 };
 
+const NOTE_FUNDED: Statement = {
+  name: 'note_funded_key',
+  text: 'UPDATE keys SET funded_micro = $1, funded_at_ms = $2 WHERE seq = $3',
+};
+
+const NOTE_GROUP_FUNDED: Statement = {
+  name: 'note_funded_group',
+  text: 'UPDATE groups SET funded_micro = $1, funded_at_ms = $2 WHERE seq = -$3::bigint',
+};
+
 const LIST: Statement = {
   name: 'list_ledger',
   text: `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
@@ -98,8 +108,10 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
       const [repeated] = await connection.rows(FIND_REFERENCE, [account.seq, entry.reference]);
       if (repeated !== undefined) return { result: 'repeated' };
     }
-    addCredit(unit.funding, account, entry);
-    return { result: 'credited', last: unit.flush() };
+    const fundedMicro = addCredit(unit.funding, account, entry);
+    const noteFunded = account.seq < 0 ? NOTE_GROUP_FUNDED : NOTE_FUNDED;
+    const noted = connection.changes(noteFunded, [fundedMicro, entry.createdAtMs, account.seq]);
+    return { result: 'credited', last: [noted, ...unit.flush()] };
   },
   async carrySome(connection, afterKey, beforeMs) {
     if (await dropSome(connection)) return { result: afterKey };

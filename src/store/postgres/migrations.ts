@@ -261,6 +261,75 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
     ],
     sql: '',
   },
+  {
+    name: '0015_alerts',
+    runsBeside: '0003_ledger_references',
+    // Credits that are there already count from now on. `funded_micro` is the balance after the last
+    // grant, with what was held then.
+    sql: `
+      CREATE TABLE alerts (
+        subject text PRIMARY KEY,
+        period text NOT NULL,
+        level bigint NOT NULL,
+        claimed_at_ms bigint NOT NULL
+      );
+      ALTER TABLE keys ADD COLUMN funded_micro bigint, ADD COLUMN funded_at_ms bigint;
+      ALTER TABLE groups ADD COLUMN funded_micro bigint, ADD COLUMN funded_at_ms bigint;
+      UPDATE keys SET funded_micro = balance_micro + held_micro, funded_at_ms = created_at_ms
+        WHERE balance_micro IS NOT NULL;
+      UPDATE groups SET funded_micro = balance_micro + held_micro, funded_at_ms = created_at_ms
+        WHERE balance_micro IS NOT NULL;
+    `,
+  },
+  {
+    name: '0016_usage_rollups',
+    runsBeside: '0003_ledger_references',
+    // Sums of usage over whole days. `start` and `until` are hours from 1970. A rollup is not current
+    // once its usage has changed.
+    sql: `
+      CREATE TABLE usage_rollups (
+        kind text NOT NULL,
+        start bigint NOT NULL,
+        hours bigint NOT NULL,
+        until bigint NOT NULL,
+        is_current smallint NOT NULL,
+        PRIMARY KEY (kind, start, hours)
+      );
+      CREATE INDEX usage_rollups_by_end ON usage_rollups (until);
+      CREATE TABLE usage_sums (
+        kind text NOT NULL,
+        start bigint NOT NULL,
+        hours bigint NOT NULL,
+        group_id text NOT NULL,
+        name text NOT NULL,
+        requests bigint NOT NULL,
+        failed bigint NOT NULL,
+        cancelled bigint NOT NULL,
+        input_tokens bigint NOT NULL,
+        output_tokens bigint NOT NULL,
+        cost_micro bigint NOT NULL,
+        duration_ms bigint NOT NULL,
+        PRIMARY KEY (kind, start, hours, group_id, name)
+      );
+    `,
+  },
+  {
+    name: '0017_request_stats',
+    runsBeside: '0003_ledger_references',
+    // How long requests took and which were refused: `scope` is a caller, a group or empty for all, `start`
+    // is in hours from 1970, and `counts` are in JSON.
+    sql: `
+      CREATE TABLE request_stats (
+        scope text NOT NULL,
+        per text NOT NULL,
+        start bigint NOT NULL,
+        model text NOT NULL,
+        counts text NOT NULL,
+        PRIMARY KEY (scope, per, start, model)
+      );
+      CREATE INDEX request_stats_by_time ON request_stats (per, start);
+    `,
+  },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

@@ -139,14 +139,14 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
         const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
         const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead.owner]);
-        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed) };
+        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
         await connection.changes(DELETE, [dead.owner]);
       }
     },
   };
 }
 
-async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
+async function settleAll(connection: Connection, closed: readonly RecordRow[], nowMs: number) {
   const unit = openLockedUnit(connection);
   const charges = prepareCharges(unit);
   await unit.load({
@@ -154,7 +154,7 @@ async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
     groupIds: closed.flatMap((record) => record.groupId ?? []),
   });
   for (const record of closed) charges.end(record);
-  return unit.flush();
+  return unit.flush(nowMs);
 }
 
 const LIST_ASKED: Statement = {

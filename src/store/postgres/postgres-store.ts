@@ -33,7 +33,7 @@ export async function openPostgresStore({ url, poolSize, clock, log, limits }: P
     const owner = await takeOwner(connections, (error) =>
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
-    const engine = createEngine({ connections, forLists }, owner);
+    const engine = createEngine({ connections, forLists }, owner, clock);
     const queue = createBatchQueue({
       engine,
       alone: ALONE,

@@ -1,3 +1,5 @@
+import { HOUR_MS } from '../../core/time.ts';
+import { firstHourKept } from '../shared/stats-rows.ts';
 import { PRUNE_STEP, type Operations } from '../shared/operations.ts';
 import type { RemoteChanges } from './remote.ts';
 import type { Statement } from './pool.ts';
@@ -28,6 +30,28 @@ const PRUNE_GROUP_USAGE: Statement = {
       FOR UPDATE SKIP LOCKED)`,
 };
 
+const PRUNE_ROLLUP: Statement = {
+  name: 'prune_rollup',
+  text: `
+    WITH rollup AS (
+      DELETE FROM usage_rollups WHERE (kind, start, hours) IN (
+        SELECT kind, start, hours FROM usage_rollups WHERE start < $1 ORDER BY until LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING kind, start, hours),
+    sums AS (DELETE FROM usage_sums AS s USING rollup AS r WHERE (s.kind, s.start, s.hours) = (r.kind, r.start, r.hours))
+    SELECT 1 FROM rollup`,
+};
+
+const PRUNE_STATS: Statement = {
+  name: 'prune_request_stats',
+  text: `
+    DELETE FROM request_stats WHERE (scope, per, start, model) IN (
+      SELECT scope, per, start, model FROM request_stats
+      WHERE (per IN ('day', 'month') AND start < $1) OR (per = 'hour' AND start < $2) LIMIT ${PRUNE_STEP}
+      FOR UPDATE SKIP LOCKED)`,
+};
+
+const PRUNE_ALERTS: Statement = { name: 'prune_alerts', text: 'DELETE FROM alerts WHERE claimed_at_ms < $1' };
+
 // `accept` takes the same lock, so the probe fails when the table is locked or was dropped.
 const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests IN ROW EXCLUSIVE MODE' };
 const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
@@ -37,6 +61,10 @@ export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsage
   {
     pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(PRUNE, [beforeMs]) }),
     async pruneUsageSome(connection, beforeHour) {
+      await connection.changes(PRUNE_ALERTS, [beforeHour * HOUR_MS]);
+      if ((await connection.rows(PRUNE_ROLLUP, [beforeHour])).length > 0) return { result: PRUNE_STEP };
+      const stats = await connection.changes(PRUNE_STATS, [beforeHour, firstHourKept(beforeHour)]);
+      if (stats === PRUNE_STEP) return { result: stats };
       const ofGroups = await connection.changes(PRUNE_GROUP_USAGE, [beforeHour]);
       if (ofGroups === PRUNE_STEP) return { result: ofGroups };
       return { result: await connection.changes(PRUNE_USAGE, [beforeHour]) };

@@ -1,5 +1,6 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 import { isGroupId } from '../../core/ids.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import {
   GROUP_ACCOUNT_COLUMNS,
   KEY_ACCOUNT_COLUMNS,
@@ -7,7 +8,9 @@ import {
   type Account,
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
-import { USAGE_SUMS } from '../shared/usage-rows.ts';
+import { SETTLED_HOURS } from '../shared/usage-rollups.ts';
+import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+import { forgetRollups } from './usage-rollups.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
 export interface LockedUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
@@ -17,7 +20,8 @@ export interface LockedUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
    */
   load(accounts: AccountsToLoad): Promise<void>;
   loadById(id: AccountId): Promise<Account | undefined>;
-  flush(): readonly Promise<unknown>[];
+  /** Usage of hours that are long over at this time needs `nowMs`. */
+  flush(nowMs?: number): readonly Promise<unknown>[];
 }
 
 export interface AccountsToLoad {
@@ -121,7 +125,7 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
       const [account] = isGroupId(id) ? await lock(LOCK_GROUPS, [[id]]) : await lock(LOCK_KEYS, [[], [id]]);
       return account;
     },
-    flush() {
+    flush(nowMs = 0) {
       const { accounts, entries, sums, groupSums } = unit.flush();
       const keys = accounts.filter(({ seq }) => seq > 0);
       const groups = accounts.filter(({ seq }) => seq < 0);
@@ -129,9 +133,18 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
         ...(keys.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(keys)])]),
         ...(groups.length === 0 ? [] : [connection.changes(WRITE_GROUP_FUNDS, [toJson(groups)])]),
         ...(entries.length === 0 ? [] : [connection.changes(WRITE_ENTRIES, [toJson(entries)])]),
+        ...forgetLate(connection, sums, nowMs),
         ...(sums.length === 0 ? [] : [connection.changes(WRITE_USAGE, [toJson(sums)])]),
         ...(groupSums.length === 0 ? [] : [connection.changes(WRITE_GROUP_USAGE, [toJson(groupSums)])]),
       ];
     },
   };
+}
+
+function forgetLate(connection: Connection, sums: readonly UsageSumRow[], nowMs: number): readonly Promise<unknown>[] {
+  const hours = sums.map(({ startHour }) => startHour);
+  const from = Math.min(...hours);
+  // Rollups wait for twice as long, and for who holds their lock.
+  const isLate = from < nowMs / HOUR_MS - SETTLED_HOURS / 2;
+  return isLate ? forgetRollups(connection, { from, until: Math.max(...hours) }) : [];
 }

@@ -4,6 +4,7 @@ import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
+import { createAlertCalls } from './alert-calls.ts';
 import { createConfirmations } from './confirmations.ts';
 import { machineMs } from './deadline.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
@@ -12,6 +13,7 @@ import { toUnavailable, type Failure } from './failures.ts';
 import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { createOperatorCalls } from './operator-calls.ts';
 import type { RemoteEngine } from './operations.ts';
+import { createRequestStatsCalls } from './stats-calls.ts';
 import { listRecords } from './pages.ts';
 import { prune } from './pruning.ts';
 import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type RecordRow } from './rows.ts';
@@ -58,6 +60,13 @@ export function createEngineStore({
       const finished = queue.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true });
       return (await finished.finally(() => confirmations.remove(requestId))) ?? undefined;
     },
+    async record(draft, outcome) {
+      if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
+      const { requestId } = draft;
+      const row = toDraftRow(draft, machineMs() + queue.answerWithinMs);
+      const undo = ['undoRecord', requestId] as const;
+      if ((await queue.call(['record', row, toOutcomeRow(requestId, outcome)], { undo })) === 'late') throw tooLate();
+    },
     async discard(requestId) {
       const discarded = queue.call(['discard', requestId, clock()], { isKept: true });
       return (await discarded.finally(() => confirmations.remove(requestId))) ?? undefined;
@@ -90,6 +99,8 @@ export function createEngineStore({
     comparePrices: (version) => queue.call(['comparePrices', version]),
     ...createOperatorCalls(queue, clock),
     ...createAccountCalls(queue, clock),
+    ...createAlertCalls(queue, clock),
+    ...createRequestStatsCalls(queue),
     async recover() {
       let closed = 0;
       for (;;) {

@@ -1,19 +1,8 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
-import type {
-  AccountStore,
-  CreditEntry,
-  LedgerPage,
-  LedgerQuery,
-  StoredGroup,
-  StoredKey,
-  UsageQuery,
-  UsageRow,
-} from '../keys.ts';
+import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
-import { HOUR_MS } from '../../core/time.ts';
 import {
   toGroupDraftRow,
   toKeyDraftRow,
@@ -25,10 +14,9 @@ import {
 } from './key-rows.ts';
 import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { toPage } from './pages.ts';
-import { addSums, toUsageRow } from './usage-rows.ts';
+import { listUsage, listUsageTotals, rollUpUsage } from './usage-calls.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
-const LIST: CallOptions = { isLookup: true, isList: true };
 
 /** Returns the calls about keys, groups, credits and usage. */
 export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
@@ -45,6 +33,13 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
   }
 
   const toGroup = (row: GroupRow | undefined | null) => (row ? toStoredGroup(row, clock()) : undefined);
+
+  async function createKeys(drafts: readonly KeyDraft[]): Promise<readonly StoredKey[]> {
+    for (const { creditsMicro } of drafts) if (creditsMicro !== null) checkAmount(creditsMicro);
+    const undo = ['deleteKeys', drafts.map(({ keyId }) => keyId)] as const;
+    const rows = await queue.call(['createKeys', drafts.map(toKeyDraftRow)], { undo });
+    return toKeys(refuseConflict('key', rows));
+  }
 
   async function findKey(keyId: KeyId): Promise<StoredKey | undefined> {
     return toKey(await queue.call(['findKey', keyId], LOOKUP));
@@ -75,13 +70,11 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
 
   return {
     async createKey(draft) {
-      if (draft.creditsMicro !== null) checkAmount(draft.creditsMicro);
-      const undo = ['deleteKey', draft.keyId] as const;
-      const row = refuseConflict('key', await queue.call(['createKey', toKeyDraftRow(draft)], { undo }));
-      const [key] = await toKeys([row]);
+      const [key] = await createKeys([draft]);
       if (key === undefined) throw new Error('a key that was made was not returned');
       return key;
     },
+    createKeys,
     async findKeyByHash(hash) {
       const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
@@ -103,7 +96,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async rotateKey(keyId, { hash, prefix }, formerUntilMs) {
       return toKey(await queue.call(['rotateKey', keyId, hash[0], prefix, formerUntilMs]));
     },
-    deleteKey: (keyId) => queue.call(['deleteKey', keyId]),
+    deleteKey: async (keyId) => (await queue.call(['deleteKeys', [keyId]])) === 1,
     credit: async (keyId, entry) => ((await credit(keyId, entry)) ? findKey(keyId) : undefined),
     listLedger,
     async createGroup(draft) {
@@ -113,8 +106,9 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       return toStoredGroup(row, clock());
     },
     findGroup,
-    async listGroups({ limit, after, name }) {
-      const found = await queue.call(['listGroups', limit + 1, after ?? null, name ?? null], LOOKUP);
+    async listGroups({ limit, after, name, search }) {
+      const filter = { name: name ?? null, search: search?.toLowerCase() ?? null };
+      const found = await queue.call(['listGroups', limit + 1, after ?? null, filter], LOOKUP);
       if (found === null) return undefined;
       const { rows, hasMore } = toPage(found, limit);
       const nowMs = clock();
@@ -129,6 +123,8 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     creditGroup: async (groupId, entry) => ((await credit(groupId, entry)) ? findGroup(groupId) : undefined),
     listGroupLedger: listLedger,
     listUsage: (query, signal) => listUsage(queue, query, signal),
+    listUsageTotals: (query, signal) => listUsageTotals(queue, query, signal),
+    rollUpUsage: () => rollUpUsage(queue, clock()),
     async takeRate(keyId, tokens) {
       checkAmount(tokens);
       const { refused, ofGroup, rates } = await queue.call(['takeRate', keyId, tokens, clock()]);
@@ -159,37 +155,4 @@ function refuseConflict<Row>(what: 'key' | 'group', result: Row | Conflict): Row
   }
   if (result === 'no group') throw new ApiError('not_found', { param: 'group', message: 'There is no such group.' });
   return result;
-}
-
-/** Other calls wait for one step, and all callers together have many rows. */
-const STEP_HOURS = { all: 24, own: 24 * 31 };
-
-async function listUsage(
-  queue: BatchQueue,
-  { caller, group, fromMs, untilMs, per }: UsageQuery,
-  signal: StopSignal | undefined,
-): Promise<readonly UsageRow[]> {
-  const known = await queue.call(['findUsageSpan'], LOOKUP);
-  const firstHour = Math.max(known.from, Math.floor(fromMs / HOUR_MS));
-  const endHour = Math.min(known.until, Math.ceil(untilMs / HOUR_MS));
-  const isOwn = caller !== undefined || (group !== undefined && group !== 'any');
-  const stepHours = isOwn ? STEP_HOURS.own : STEP_HOURS.all;
-  const sums = new Map<string, UsageRow>();
-  for (let from = firstHour; from < endHour; from += stepHours) {
-    const span = { from, until: Math.min(from + stepHours, endHour) };
-    const takeSums =
-      group === undefined
-        ? (caller ?? [null]).map((name) => () => queue.call(['sumUsage', name, per, span], LIST))
-        : [() => queue.call(['sumGroupUsage', group === 'any' ? null : group, per, span], LIST)];
-    for (const take of takeSums) {
-      signal?.throwIfAborted();
-      for (const found of await take()) {
-        const row = toUsageRow(found, caller?.[0]);
-        const place = JSON.stringify([row.startMs, row.groupId, row.caller, row.model]);
-        const sum = sums.get(place);
-        sums.set(place, sum === undefined ? row : addSums(sum, row));
-      }
-    }
-  }
-  return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
 }

@@ -76,6 +76,9 @@ export interface KeyFilter {
   readonly search: string | null;
 }
 
+/** The list of groups; null selects all. */
+export type GroupFilter = Omit<KeyFilter, 'groupId'>;
+
 /** Why a change of a key or a group was not made. */
 export type Conflict = 'name taken' | 'no group';
 

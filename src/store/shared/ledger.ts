@@ -9,8 +9,11 @@ export const CARRY_STEP = 100;
 
 export const LOOK_AT_KEYS = 100;
 
-/** Adds credits. Throws RangeError, and changes nothing, when the balance would be too large. */
-export function addCredit(funding: Funding, account: Account, entry: CreditEntry): void {
+/**
+ * Adds credits, and returns those that the account now has to spend. Throws RangeError, and changes
+ * nothing, when the balance would be too large.
+ */
+export function addCredit(funding: Funding, account: Account, entry: CreditEntry): number {
   const { kind, amountMicro, note, reference = null, createdAtMs } = entry;
   const { seq: key } = account;
   const credited = credit(account, amountMicro);
@@ -18,6 +21,7 @@ export function addCredit(funding: Funding, account: Account, entry: CreditEntry
   funding.enter({ key, kind, amountMicro, note, reference, createdAtMs });
   const reservedNote = 'held when it became prepaid';
   funding.enter({ key, kind: 'reserve', amountMicro: -credited.reservedMicro, note: reservedNote, createdAtMs });
+  return (credited.funds.balanceMicro ?? 0) + credited.funds.heldMicro;
 }
 
 export interface Carry {

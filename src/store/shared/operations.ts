@@ -2,11 +2,23 @@ import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts
 import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
+import type { ClaimRow, SpendingRow, SpendingStep } from './alert-rows.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
-import type { Conflict, FoundKeyRow, GroupDraftRow, GroupRow, KeyDraftRow, KeyFilter, KeyRow } from './key-rows.ts';
+import type {
+  Conflict,
+  FoundKeyRow,
+  GroupDraftRow,
+  GroupFilter,
+  GroupRow,
+  KeyDraftRow,
+  KeyFilter,
+  KeyRow,
+} from './key-rows.ts';
 import type { ListedRows, ListStep } from './list-query.ts';
 import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
+import type { StatsRow, StatsStep } from './stats-rows.ts';
+import type { Rollup, TotalRow, TotalsStep } from './usage-rollups.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from './usage-rows.ts';
 
 export interface Operations {
@@ -18,6 +30,10 @@ export interface Operations {
   /** A duplicate is found even when the funds are used up. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
   finish(outcome: OutcomeRow): RecordStatus | null;
+  /** As `accept` and `finish` of a draft that nothing can repeat. Returns `late` after its deadline. */
+  record(draft: DraftRow, outcome: OutcomeRow): 'late' | null;
+  /** Takes back all of `record`, of which nobody was told. */
+  undoRecord(requestId: RequestId): null;
   discard(requestId: RequestId, nowMs: number): RecordStatus | null;
   /**
    * As `discard`, after an `accept` that nobody was told of. Takes back what a recovery has closed
@@ -40,7 +56,8 @@ export interface Operations {
   findAny(requestId: RequestId): RecordRow | null;
   requestCancelOfAny(requestId: RequestId, nowMs: number): CancelRow | null;
 
-  createKey(draft: KeyDraftRow): KeyRow | Conflict;
+  /** All of them or none. The names of the drafts differ. */
+  createKeys(drafts: readonly KeyDraftRow[]): readonly KeyRow[] | Conflict;
   findKey(keyId: KeyId): KeyRow | null;
   findKeyByHash(hashes: readonly string[], nowMs: number): FoundKeyRow | null;
   rehashKey(from: string, to: string): null;
@@ -49,12 +66,12 @@ export interface Operations {
   updateKey(keyId: KeyId, change: KeyChange): KeyRow | Conflict | null;
   rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null;
   /** Later pruning drops the ledger in small steps. */
-  deleteKey(keyId: KeyId): boolean;
+  deleteKeys(keyIds: readonly KeyId[]): number;
 
   createGroup(draft: GroupDraftRow): GroupRow | Conflict;
   findGroups(groupIds: readonly GroupId[]): readonly GroupRow[];
   /** Null when `after` is no group. */
-  listGroups(limit: number, after: GroupId | null, name: string | null): readonly GroupRow[] | null;
+  listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null;
   updateGroup(groupId: GroupId, change: GroupChange): GroupRow | Conflict | null;
   deleteGroup(groupId: GroupId): 'deleted' | 'has keys' | null;
 
@@ -70,8 +87,21 @@ export interface Operations {
   correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): null;
   findRate(accountId: AccountId, nowMs: number): RateStanding | null;
 
-  sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[];
-  sumGroupUsage(groupId: GroupId | null, per: UsageQuery['per'], span: HourSpan): readonly GroupUsageRow[];
+  sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan, limit: number): readonly UsageSumRow[];
+  sumGroupUsage(
+    groupId: GroupId | null,
+    per: UsageQuery['per'],
+    span: HourSpan,
+    limit: number,
+  ): readonly GroupUsageRow[];
+  sumTotals(step: TotalsStep): readonly TotalRow[];
+  /** Only current ones. */
+  listRollups(): readonly Rollup[];
+  /** Does nothing when a part of it is not current any more. */
+  rollUp(rollup: Rollup): null;
+
+  addStats(rows: readonly StatsRow[]): null;
+  listStats(step: StatsStep): readonly StatsRow[];
   findUsageSpan(): HourSpan;
 
   /** Keeps the latest MAX_ACCEPTED. */
@@ -79,12 +109,16 @@ export interface Operations {
   /** Begins with the oldest. */
   listAccepted(): readonly string[];
 
+  listSpending(step: SpendingStep): readonly SpendingRow[];
+  claimAlert(claim: ClaimRow): boolean;
+
   comparePrices(version: string): readonly string[];
 
   /** Returns how many records of dead processes it closed; 0 at the end. */
   recoverSome(nowMs: number): number;
   /** Deletes at most PRUNE_STEP records that ended before this time; returns how many. */
   pruneSome(beforeMs: number): number;
+  /** Deletes alerts of that time too. */
   pruneUsageSome(beforeHour: number): number;
   /** Combines old entries of the next key. Returns the key to continue after, null at the end. */
   carrySome(afterKey: number, beforeMs: number): number | null;

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
+import type { Hold } from '../keys.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
 export interface DraftRow {
@@ -154,6 +155,40 @@ export function toDraftRow(draft: RecordDraft, deadlineMs: number): DraftRow {
 /** Returns what identifies duplicates; nothing without an idempotency key. */
 export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly IdempotencyRow[] {
   return idempotencyKey === null || body === null ? [] : [{ caller, idempotencyKey, body }];
+}
+
+/** Returns the record of a draft as it begins. */
+export function toNewRecord(
+  { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: DraftRow & Partial<Pick<Hold, 'heldMicro'>>,
+  row: Pick<RecordRow, 'seq' | 'key' | 'groupId'>,
+): RecordRow {
+  return {
+    requestId,
+    endpoint,
+    model,
+    stream,
+    status: 'processing',
+    createdAtMs,
+    completedAtMs: null,
+    cancelRequestedAtMs: null,
+    inputTokens: null,
+    cachedTokens: null,
+    cacheWriteTokens: null,
+    outputTokens: null,
+    reasoningTokens: null,
+    totalTokens: null,
+    usageEstimated: 0,
+    costMicro: null,
+    incompleteReason: null,
+    errorCode: null,
+    upstream: null,
+    seq: row.seq,
+    caller,
+    key: row.key,
+    groupId: row.groupId,
+    heldMicro: heldMicro ?? null,
+    confirmed: null,
+  };
 }
 
 export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow {

@@ -9,7 +9,7 @@ import { withSnapshot } from './snapshot.ts';
 const STEP_PAGES = 500;
 
 /**
- * Copies the database into a new private file, and checks the copy. `onProgress` gets the completed
+ * Copies the database into a new private file, and checks the copy. `onProgress` gets the copied
  * part, from 0 to 1. Without the snapshot SQLite would start again after each write of another
  * process. The file gets its name at the end, so that a broken copy is not taken for a backup.
  * Throws StoreOpenError when the file exists or cannot be written.
@@ -31,6 +31,7 @@ export async function backupDatabase(
           return STEP_PAGES;
         },
       });
+      onProgress(1);
       checkCopy(draft);
       renameSync(draft, destination);
     } finally {

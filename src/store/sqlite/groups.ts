@@ -6,6 +6,7 @@ import {
   GROUP_COLUMNS,
   type Conflict,
   type GroupDraftRow,
+  type GroupFilter,
   type GroupRow,
 } from '../shared/key-rows.ts';
 import type { Funding } from '../shared/unit-of-work.ts';
@@ -13,9 +14,9 @@ import type { Funding } from '../shared/unit-of-work.ts';
 export function prepareGroups(database: Database, funding: Funding) {
   const insert = database.prepare<[GroupDraftRow], GroupRow>(`
     INSERT INTO groups (group_id, name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-      spend_per_day_micro, spend_per_month_micro, balance_micro)
+      spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
     VALUES (:groupId, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro)
+      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs)
     RETURNING ${GROUP_COLUMNS}`);
   const selectNamed = database.prepare<[string, GroupId]>('SELECT 1 FROM groups WHERE name = ? AND group_id <> ?');
 
@@ -37,15 +38,16 @@ export function prepareGroups(database: Database, funding: Funding) {
 
   const selectSeq = database.prepare<[GroupId], number>('SELECT seq FROM groups WHERE group_id = ?').pluck();
   const selectPage = database.prepare<
-    [{ readonly beforeSeq: number; readonly name: string | null; readonly limit: number }],
+    [GroupFilter & { readonly beforeSeq: number; readonly limit: number }],
     GroupRow
   >(`
     SELECT ${GROUP_COLUMNS} FROM groups WHERE seq < :beforeSeq AND (:name IS NULL OR name = :name)
+      AND (:search IS NULL OR instr(lower(name), :search) > 0 OR group_id = :search)
     ORDER BY seq DESC LIMIT :limit`);
 
-  function listGroups(limit: number, after: GroupId | null, name: string | null): readonly GroupRow[] | null {
+  function listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
-    return beforeSeq === undefined ? null : selectPage.all({ beforeSeq, name, limit });
+    return beforeSeq === undefined ? null : selectPage.all({ ...filter, beforeSeq, limit });
   }
 
   const updates = Object.entries(CHANGED_GROUP_COLUMNS).map(([name, valueOf]) => ({

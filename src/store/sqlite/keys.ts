@@ -15,9 +15,9 @@ import {
 export function prepareKeys(database: Database, funding: Funding) {
   const insert = database.prepare<[KeyDraftRow], KeyRow>(`
     INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
     VALUES (:keyId, :groupId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro)
+      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs)
     RETURNING ${KEY_COLUMNS}`);
 
   const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
@@ -28,10 +28,16 @@ export function prepareKeys(database: Database, funding: Funding) {
     return groupId && selectGroup.get(groupId) === undefined ? 'no group' : undefined;
   }
 
-  function createKey(draft: KeyDraftRow): KeyRow | Conflict {
+  function createKeys(drafts: readonly KeyDraftRow[]): readonly KeyRow[] | Conflict {
+    for (const draft of drafts) {
+      const conflict = conflictOf(draft.keyId, draft);
+      if (conflict !== undefined) return conflict;
+    }
+    return drafts.map(createKey);
+  }
+
+  function createKey(draft: KeyDraftRow): KeyRow {
     const { keyId, createdAtMs } = draft;
-    const conflict = conflictOf(keyId, draft);
-    if (conflict !== undefined) return conflict;
     const row = insert.get(draft);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
     const account = funding.find(keyId);
@@ -111,9 +117,9 @@ export function prepareKeys(database: Database, funding: Funding) {
 
   const remove = database.prepare<[KeyId]>('DELETE FROM keys WHERE key_id = ?');
 
-  function deleteKey(keyId: KeyId): boolean {
-    return remove.run(keyId).changes === 1;
+  function deleteKeys(keyIds: readonly KeyId[]): number {
+    return keyIds.reduce((count, keyId) => count + remove.run(keyId).changes, 0);
   }
 
-  return { createKey, findKey, findKeyByHash, rehashKey, listKeys, updateKey, rotateKey, deleteKey };
+  return { createKeys, findKey, findKeyByHash, rehashKey, listKeys, updateKey, rotateKey, deleteKeys };
 }

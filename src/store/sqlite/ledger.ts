@@ -6,6 +6,12 @@ import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
   const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
+  const noteFunded = database.prepare<[number, number, number]>(
+    'UPDATE keys SET funded_micro = ?, funded_at_ms = ? WHERE seq = ?',
+  );
+  const noteGroupFunded = database.prepare<[number, number, number]>(
+    'UPDATE groups SET funded_micro = ?, funded_at_ms = ? WHERE seq = -?',
+  );
 
   function credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null {
     const { reference } = entry;
@@ -13,7 +19,8 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     if (account === undefined) return null;
     const { seq } = account;
     if (reference !== undefined && selectReference.get(seq, reference) !== undefined) return 'repeated';
-    addCredit(unit.funding, account, entry);
+    const fundedMicro = addCredit(unit.funding, account, entry);
+    (seq < 0 ? noteGroupFunded : noteFunded).run(fundedMicro, entry.createdAtMs, seq);
     return 'credited';
   }
 

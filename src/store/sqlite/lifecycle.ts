@@ -9,6 +9,7 @@ import {
   isUnconfirmed,
   RECORD_COLUMNS,
   toDiscardedRow,
+  toNewRecord,
   toPresent,
   type AskedRow,
   type CancelRow,
@@ -25,6 +26,8 @@ type InsertRow = DraftRow &
     readonly interruptedCostMicro: number | null;
   };
 
+/** No statement uses the number. */
+const NOBODY_PAYS = { seq: 0, key: null, groupId: null };
 const NO_HOLD = { key: null, groupId: null, heldMicro: null, interruptedCostMicro: null };
 
 export interface Lifecycle {
@@ -100,6 +103,31 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freeIdempotencyKey.run(record.seq);
     charges.end(closed);
     return closed.status;
+  }
+
+  const insertEnded = database.prepare<[DraftRow & RecordRow]>(`
+    INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens, status,
+      completed_at_ms, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens,
+      usage_estimated, cost_micro, incomplete_reason, error_code, upstream)
+    VALUES (:requestId, :caller, :endpoint, :model, :stream, :createdAtMs, :estimatedInputTokens, :status,
+      :completedAtMs, :inputTokens, :cachedTokens, :cacheWriteTokens, :outputTokens, :reasoningTokens, :totalTokens,
+      :usageEstimated, :costMicro, :incompleteReason, :errorCode, :upstream)`);
+
+  /** One insert, since an insert, a look and an update would take 40 % longer. */
+  function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
+    if (isOver(draft)) return 'late';
+    const closed = closeRecord(toNewRecord(draft, NOBODY_PAYS), outcome);
+    insertEnded.run({ ...draft, ...closed });
+    charges.end(closed);
+    return null;
+  }
+
+  function undoRecord(requestId: RequestId): null {
+    const made = select.get(requestId);
+    if (made === undefined) return null;
+    remove.run(made.seq);
+    charges.undoEnd(made);
+    return null;
   }
 
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
@@ -178,6 +206,8 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     accept,
     acceptPaid,
     finish,
+    record,
+    undoRecord,
     discard,
     undoAccept,
     requestCancel,

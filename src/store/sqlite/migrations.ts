@@ -235,6 +235,77 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX requests_of_group ON requests (group_id, request_id) WHERE group_id IS NOT NULL;
     `,
   },
+  {
+    name: '0012_alerts',
+    runsBeside: '0003_ledger_references',
+    // Credits that are there already count from now on. `funded_micro` is the balance after the last
+    // grant, with what was held then.
+    sql: `
+      CREATE TABLE alerts (
+        subject TEXT PRIMARY KEY,
+        period TEXT NOT NULL,
+        level INTEGER NOT NULL,
+        claimed_at_ms INTEGER NOT NULL
+      ) STRICT;
+      ALTER TABLE keys ADD COLUMN funded_micro INTEGER;
+      ALTER TABLE keys ADD COLUMN funded_at_ms INTEGER;
+      ALTER TABLE groups ADD COLUMN funded_micro INTEGER;
+      ALTER TABLE groups ADD COLUMN funded_at_ms INTEGER;
+      UPDATE keys SET funded_micro = balance_micro + held_micro, funded_at_ms = created_at_ms
+        WHERE balance_micro IS NOT NULL;
+      UPDATE groups SET funded_micro = balance_micro + held_micro, funded_at_ms = created_at_ms
+        WHERE balance_micro IS NOT NULL;
+    `,
+  },
+  {
+    name: '0013_usage_rollups',
+    runsBeside: '0003_ledger_references',
+    // Sums of usage over whole days. `start` and `until` are hours from 1970. A rollup is not current
+    // once its usage has changed.
+    sql: `
+      CREATE TABLE usage_rollups (
+        kind TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        hours INTEGER NOT NULL,
+        until INTEGER NOT NULL,
+        is_current INTEGER NOT NULL,
+        PRIMARY KEY (kind, start, hours)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX usage_rollups_by_end ON usage_rollups (until);
+      CREATE TABLE usage_sums (
+        kind TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        hours INTEGER NOT NULL,
+        group_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        cancelled INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        cost_micro INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        PRIMARY KEY (kind, start, hours, group_id, name)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
+  {
+    name: '0014_request_stats',
+    runsBeside: '0003_ledger_references',
+    // How long requests took and which were refused: `scope` is a caller, a group or empty for all, `start`
+    // is in hours from 1970, and `counts` are in JSON.
+    sql: `
+      CREATE TABLE request_stats (
+        scope TEXT NOT NULL,
+        per TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        counts TEXT NOT NULL,
+        PRIMARY KEY (scope, per, start, model)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX request_stats_by_time ON request_stats (per, start);
+    `,
+  },
 ];
 
 /**

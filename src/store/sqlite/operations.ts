@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { prepareAccepted } from './accepted.ts';
+import { prepareAlerts } from './alerts.ts';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
@@ -11,10 +12,12 @@ import { prepareLifecycle } from './lifecycle.ts';
 import { prepareLists } from './lists.ts';
 import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
+import { prepareRequestStats } from './request-stats.ts';
 import { prepareRetention } from './retention.ts';
 import { prepareFindMark } from './secret-mark.ts';
 import type { Owners } from './owner-lock.ts';
 import { prepareUsage } from './usage.ts';
+import { prepareUsageRollups } from './usage-rollups.ts';
 
 export interface SqliteOperations extends Operations {
   pragma(source: string): unknown;
@@ -27,6 +30,8 @@ const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'accept',
   'acceptPaid',
   'finish',
+  'record',
+  'undoRecord',
   'discard',
   'undoAccept',
   'takeRate',
@@ -86,7 +91,10 @@ function prepareOperations(
     ...prepareGroups(database, unit.funding),
     ...prepareLedger(database, unit),
     ...prepareUsage(database),
+    ...prepareUsageRollups(database),
+    ...prepareRequestStats(database),
     ...prepareAccepted(database),
+    ...prepareAlerts(database),
     ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),
     ...prepareChecks(database),

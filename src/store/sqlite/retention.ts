@@ -1,5 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import { HOUR_MS } from '../../core/time.ts';
+import { firstHourKept } from '../shared/stats-rows.ts';
 import { PRUNE_STEP } from '../shared/operations.ts';
+import type { Rollup } from '../shared/usage-rollups.ts';
 
 const RECLAIM_STEP_PAGES = 200;
 
@@ -21,8 +24,30 @@ export function prepareRetention(database: Database) {
   const removeGroupUsage = database.prepare<[number, number]>(`
     DELETE FROM group_usage WHERE (group_id, hour, caller, model) IN (
       SELECT group_id, hour, caller, model FROM group_usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
+  const removeAlerts = database.prepare<[number]>('DELETE FROM alerts WHERE claimed_at_ms < ?');
+
+  const removeRollup = database.prepare<[number], Rollup>(`
+    DELETE FROM usage_rollups WHERE (kind, start, hours) IN (
+      SELECT kind, start, hours FROM usage_rollups WHERE start < ? ORDER BY until LIMIT 1)
+    RETURNING kind, start, hours`);
+  const removeSums = database.prepare<[Rollup]>(
+    'DELETE FROM usage_sums WHERE kind = :kind AND start = :start AND hours = :hours',
+  );
+
+  const removeStats = database.prepare<[number, number, number]>(`
+    DELETE FROM request_stats WHERE (scope, per, start, model) IN (
+      SELECT scope, per, start, model FROM request_stats
+      WHERE (per IN ('day', 'month') AND start < ?) OR (per = 'hour' AND start < ?) LIMIT ?)`);
 
   function pruneUsageSome(beforeHour: number): number {
+    removeAlerts.run(beforeHour * HOUR_MS);
+    const rollup = removeRollup.get(beforeHour);
+    if (rollup !== undefined) {
+      removeSums.run(rollup);
+      return PRUNE_STEP;
+    }
+    const stats = removeStats.run(beforeHour, firstHourKept(beforeHour), PRUNE_STEP).changes;
+    if (stats === PRUNE_STEP) return stats;
     const ofGroups = removeGroupUsage.run(beforeHour, PRUNE_STEP).changes;
     return ofGroups === PRUNE_STEP ? ofGroups : removeUsage.run(beforeHour, PRUNE_STEP).changes;
   }

@@ -9,7 +9,7 @@ import {
   type EntryRow,
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
-import { USAGE_SUMS, type GroupUsageRow, type UsageSumRow } from '../shared/usage-rows.ts';
+import { USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
 export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Runs before an operation reads the tables, and at the end. */
@@ -47,6 +47,10 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     VALUES (:groupId, :startHour, :caller, :model, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
+  const forget = database.prepare<[HourSpan]>(
+    'UPDATE usage_rollups SET is_current = 0 WHERE until > :from AND start <= :until',
+  );
+
   const unit = openUnitOfWork({
     of: (seq) => (seq < 0 ? selectGroupBySeq : selectBySeq).get(seq),
     find: (id) => (isGroupId(id) ? selectGroupById : selectById).get(id),
@@ -62,6 +66,9 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
       const many = entries.length - (entries.length % AT_ONCE);
       for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toValues));
       for (const entry of entries.slice(many)) insertEntry.run(toValues(entry));
+      const hours = sums.map(({ startHour }) => startHour);
+      // The index shows that there is none, but for usage that comes very late.
+      if (hours.length > 0) forget.run({ from: Math.min(...hours), until: Math.max(...hours) });
       for (const row of sums) upsertUsage.run(row);
       for (const row of groupSums) upsertGroupUsage.run(row);
     },

@@ -64,7 +64,9 @@ if (server !== undefined) {
       readonly batch: readonly Change[];
     }): Promise<void> {
       await other.query(first);
-      const written = connections.transaction((connection) => writeChanges(connection, owner, batch));
+      const written = connections.transaction((connection) =>
+        writeChanges(connection, { owner, nowMs: Date.now() }, batch),
+      );
       await until(async () => {
         const waiting = await database.run(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
           AND application_name = 'responses-gateway' AND wait_event_type = 'Lock'`);
@@ -142,7 +144,9 @@ if (server !== undefined) {
         ['accept', toDraftRow(newDraft(), 0), []],
         ['acceptPaid', lateAfterInsert, [], newHold(keyId, 1)],
       ];
-      const results = await connections.transaction((connection) => writeChanges(connection, owner, batch));
+      const results = await connections.transaction((connection) =>
+        writeChanges(connection, { owner, nowMs: Date.now() }, batch),
+      );
       expect(results).to.deep.equal(['late', 'late', { kind: 'late', rates: null }]);
       expect(looks).to.be.above(1);
       expect(await database.run('SELECT 1 FROM requests')).to.deep.equal([]);

@@ -4,6 +4,7 @@ import { openPool } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeAlerts } from '../alerts-conformance.ts';
 import { describeGroups } from '../groups-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
@@ -12,6 +13,7 @@ import { describeOperatorStore } from '../operator-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
 import { describeRecovery } from '../recovery-conformance.ts';
 import { describeUndo } from '../undo-conformance.ts';
+import { describeRequestStats } from '../request-stats-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const server = await findPostgres();
@@ -38,7 +40,9 @@ if (server !== undefined) {
     describeKeys('on a server', shared);
     describeCharges('on a server', shared);
     describeGroups('on a server', shared);
+    describeAlerts('on a server', shared);
     describeUsage('on a server', shared);
+    describeRequestStats('on a server', shared);
     describeFunds('on a server', shared);
     describeRates('on a server', shared);
     describeRecovery('on a server', shared);
@@ -51,7 +55,7 @@ if (server !== undefined) {
       const [connections, forLists] = [openSome(), openSome()];
       // It is paused, so it shows no sign of life.
       const owner = await takeOwner(connections, () => undefined, 2 ** 31 - 1);
-      const engine = createEngine({ connections, forLists }, owner);
+      const engine = createEngine({ connections, forLists }, owner, Date.now);
       return { engine, alone: ALONE, other, silence: () => database.age() };
     });
 

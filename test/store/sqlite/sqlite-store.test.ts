@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeAlerts } from '../alerts-conformance.ts';
 import { describeGroups } from '../groups-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
 import { describeUndo } from '../undo-conformance.ts';
+import { describeRequestStats } from '../request-stats-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const IN_MEMORY = { makeDatabase: () => ':memory:', isShared: false };
@@ -17,7 +19,9 @@ describeStore('in memory', IN_MEMORY);
 describeKeys('in memory', IN_MEMORY);
 describeCharges('in memory', IN_MEMORY);
 describeGroups('in memory', IN_MEMORY);
+describeAlerts('in memory', IN_MEMORY);
 describeUsage('in memory', IN_MEMORY);
+describeRequestStats('in memory', IN_MEMORY);
 describeFunds('in memory', IN_MEMORY);
 describeRates('in memory', IN_MEMORY);
 describeUndo('in memory', async () => {
@@ -40,7 +44,9 @@ describe('SQLite', () => {
   describeKeys('in a file', inFile);
   describeCharges('in a file', inFile);
   describeGroups('in a file', inFile);
+  describeAlerts('in a file', inFile);
   describeUsage('in a file', inFile);
+  describeRequestStats('in a file', inFile);
   describeFunds('in a file', inFile);
   describeRates('in a file', inFile);
 
@@ -48,7 +54,8 @@ describe('SQLite', () => {
     const database = new Sqlite(join(folder, 'gateway.db'));
     database.exec(
       'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
-        'DELETE FROM usage; DELETE FROM group_usage',
+        'DELETE FROM usage; DELETE FROM group_usage; DELETE FROM alerts; DELETE FROM usage_rollups; ' +
+        'DELETE FROM usage_sums; DELETE FROM request_stats',
     );
     database.close();
   }

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { startHost, type Host } from '../../support/through-host.ts';
 import { describeCharges } from '../charges-conformance.ts';
+import { describeAlerts } from '../alerts-conformance.ts';
 import { describeGroups } from '../groups-conformance.ts';
 import { describeStore, type EngineUnderTest } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
 import { describeRecovery } from '../recovery-conformance.ts';
+import { describeRequestStats } from '../request-stats-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 /** As a worker uses the database of the first process (`WORKERS`). */
@@ -36,7 +38,9 @@ describe('SQLite in another process', () => {
   describeKeys('through another process', throughHost);
   describeCharges('through another process', throughHost);
   describeGroups('through another process', throughHost);
+  describeAlerts('through another process', throughHost);
   describeUsage('through another process', throughHost);
+  describeRequestStats('through another process', throughHost);
   describeFunds('through another process', throughHost);
   describeRates('through another process', throughHost);
   describeRecovery('through another process', throughHost);
@@ -45,7 +49,8 @@ describe('SQLite in another process', () => {
     const database = new Sqlite(join(folder, 'gateway.db'));
     database.exec(
       'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
-        'DELETE FROM usage; DELETE FROM group_usage',
+        'DELETE FROM usage; DELETE FROM group_usage; DELETE FROM alerts; DELETE FROM usage_rollups; ' +
+        'DELETE FROM usage_sums; DELETE FROM request_stats',
     );
     database.close();
   }

@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -6,9 +7,46 @@ import { createPrivateFile, makePrivateFolder } from '../../../src/store/private
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { upgradeDatabase } from '../../../src/store/sqlite/upgrade.ts';
+import { describeOldDatabases } from '../old-databases.ts';
 import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
 import { newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+
+const RELEASES = [
+  { name: 'the first version with keys', last: '0003_ledger_references' },
+  { name: '0.1', last: '0005_secret_mark' },
+  { name: 'a version before groups', last: '0010_upstream' },
+  { name: 'a version before alerts', last: '0011_groups' },
+];
+describeOldDatabases('SQLite', RELEASES, () => {
+  const shop = makeWorkshop();
+  const { file } = shop;
+  makePrivateFolder(dirname(file));
+  createPrivateFile(file);
+  const inDatabase = <Result>(work: (database: Sqlite.Database) => Result): Promise<Result> => {
+    const database = new Sqlite(file);
+    try {
+      return Promise.resolve(work(database));
+    } finally {
+      database.close();
+    }
+  };
+  return Promise.resolve({
+    place: { kind: 'file', path: file },
+    migrateTo(last) {
+      const migrations = MIGRATIONS.slice(0, MIGRATIONS.findIndex(({ name }) => name === last) + 1);
+      openDatabase({ file, openWithinMs: 1000, migrations }).close();
+      return Promise.resolve();
+    },
+    run: (sql) =>
+      inDatabase((database) => {
+        const statement = database.prepare(sql);
+        return statement.reader ? statement.all() : [statement.run()];
+      }),
+    open: () => shop.open(),
+    drop: () => shop.clear(),
+  });
+});
 
 describe('an upgrade of the database', () => {
   const names = MIGRATIONS.map(({ name }) => name);
@@ -102,6 +140,30 @@ describe('an upgrade of the database', () => {
     expect(await store.findKey(one.keyId)).to.include({ balanceMicro: 90 });
     expect(await store.findGroup(groupId)).to.include({ balanceMicro: 40 });
     expect(await checkLedgers({ kind: 'file', path: shop.file })).to.deep.equal({ keys: 2, problems: [] });
+  });
+
+  it('counts credits from before alerts from now on, and knows none of a key that an older program makes beside it', async () => {
+    makePrivateFolder(dirname(shop.file));
+    createPrivateFile(shop.file);
+    const before = MIGRATIONS.slice(0, names.indexOf('0012_alerts'));
+    const old = openDatabase({ file: shop.file, openWithinMs: 1000, migrations: before });
+    const [known, added] = [newKeyDraft(), newKeyDraft()];
+    const insert = `
+      INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, balance_micro, held_micro)
+      VALUES (?, ?, 'p', ?, 5, 60, 40)`;
+    old.prepare(insert).run(known.keyId, known.keyId, known.name);
+    old.close();
+    const store = await shop.open();
+    const beside = openDatabase({ file: shop.file, openWithinMs: 1000, migrations: MIGRATIONS });
+    beside.prepare(insert).run(added.keyId, added.keyId, added.name);
+    beside.close();
+    const listed = await store.listSpending({ of: 'keys', percent: 0, limit: 5 });
+    expect(listed.map(({ id, fundedMicro, leftMicro }) => ({ id, fundedMicro, leftMicro }))).to.deep.equal([
+      { id: known.keyId, fundedMicro: 100, leftMicro: 100 },
+    ]);
+    await store.credit(added.keyId, { kind: 'grant', amountMicro: 100, note: '', createdAtMs: 6 });
+    const [spending] = await store.listSpending({ of: 'keys', percent: 0, limit: 5 });
+    expect(spending).to.include({ id: added.keyId, fundedMicro: 200, fundedAtMs: 6 });
   });
 
   it('may run beside a store', async () => {

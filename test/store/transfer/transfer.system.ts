@@ -140,13 +140,17 @@ if (server !== undefined) {
       await expectSame();
       expect(tables).to.deep.equal([
         { name: 'accepted_callers', rows: 0 },
+        { name: 'alerts', rows: 0 },
         { name: 'group_usage', rows: 0 },
         { name: 'groups', rows: 0 },
         { name: 'keys', rows: 1 },
         { name: 'ledger', rows: ROWS },
+        { name: 'request_stats', rows: 0 },
         { name: 'requests', rows: ROWS },
         { name: 'secret_mark', rows: 0 },
         { name: 'usage', rows: ROWS / 100 },
+        { name: 'usage_rollups', rows: 0 },
+        { name: 'usage_sums', rows: 0 },
       ]);
       expect({ isNew, resumedAtRows }).to.deep.equal({ isNew: true, resumedAtRows: 0 });
       expect(sums).to.deep.equal({ ledger: String(-ROWS / 2), balances: String(-ROWS / 2), held: '0' });
