@@ -4,6 +4,7 @@
  */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Labels } from './labels.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const MODEL_CALL = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
@@ -42,6 +43,25 @@ export function createRequestInstruments(registry: Registry) {
       help: 'How long the record store took.',
       labelNames: ['operation', 'result'] as const,
       buckets: STORE_BUCKETS,
+      registers,
+    }),
+  };
+}
+
+/** Adds the metrics of groups of keys. */
+export function createGroupInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: 'responses_gateway_group_requests_total',
+      help: 'Requests of the keys of a group that are over, by how they ended.',
+      labelNames: ['group', 'outcome'] as const,
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'responses_gateway_group_tokens_total',
+      help: 'Tokens of the keys of a group, as the backend reported them.',
+      labelNames: ['group', 'kind'] as const,
       registers,
     }),
   };
@@ -112,16 +132,51 @@ export interface BackendReading {
   readonly cancelled: number;
 }
 
+/** What the process knows of funds, and of the alerts that it has sent. */
+export interface AlertReadings {
+  readonly groups: readonly GroupReading[];
+  readonly reached: readonly ReachedReading[];
+  readonly alerts: readonly AlertCount[];
+}
+
+/** How much a group has used of its credits, or of its spend limit of this day or month. */
+export interface GroupReading {
+  readonly group: string;
+  readonly of: FundsKind;
+  readonly ratio: number;
+}
+
+/** How many accounts have reached a threshold, in percent. */
+export interface ReachedReading {
+  readonly account: 'key' | 'group';
+  readonly of: FundsKind;
+  readonly threshold: number;
+  readonly count: number;
+}
+
+type FundsKind = 'credits' | 'day' | 'month';
+
+export interface AlertCount {
+  readonly type: string;
+  readonly result: 'sent' | 'failed' | 'dropped';
+  readonly count: number;
+}
+
 export interface Readings {
   readonly backends: () => readonly BackendReading[];
   readonly running: () => Reading<'endpoint' | 'stream'>;
   readonly connections: () => Reading<'pool' | 'state'>;
   readonly webSockets: () => number;
+  readonly isStoreFailing: () => boolean;
+  readonly alerts: () => AlertReadings;
+  readonly groupLabels: Labels;
 }
 
 /** Adds the gauges that are read at each scrape. */
-export function addGauges(registry: Registry, { running, connections, webSockets, backends }: Readings): void {
-  addBackends(registry, backends);
+export function addGauges(registry: Registry, readings: Readings): void {
+  const { running, connections, webSockets, isStoreFailing } = readings;
+  addBackends(registry, readings.backends);
+  addFunds(registry, readings);
   const build = new Gauge({
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -155,11 +210,71 @@ export function addGauges(registry: Registry, { running, connections, webSockets
   );
   registry.registerMetric(
     new Gauge({
+      name: 'responses_gateway_store_up',
+      help: 'Whether records can be written: 0 from a failure until a second has gone well.',
+      aggregator: 'min',
+      registers: [],
+      collect() {
+        this.set(Number(!isStoreFailing()));
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
       name: 'responses_gateway_websockets',
       help: 'WebSockets that are open, idle ones among them.',
       registers: [],
       collect() {
         this.set(webSockets());
+      },
+    }),
+  );
+}
+
+function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_group_funds_used_ratio',
+      help: 'How much of the credits, or of the spend limit of this day or month (UTC), a group has used; 1 is all.',
+      labelNames: ['group', 'of'] as const,
+      // All processes read the same database.
+      aggregator: 'max',
+      registers: [],
+      collect() {
+        this.reset();
+        const highest = new Map<string, { readonly group: string; readonly of: FundsKind; readonly ratio: number }>();
+        for (const { group: name, of, ratio } of alerts().groups) {
+          const group = groupLabels.labelOf(name, true);
+          const place = `${of} ${group}`;
+          if ((highest.get(place)?.ratio ?? -1) < ratio) highest.set(place, { group, of, ratio });
+        }
+        for (const { ratio, ...labels } of highest.values()) this.set(labels, ratio);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_accounts_at_threshold',
+      help: 'Keys and groups that have used this share of their credits or of a spend limit, in percent.',
+      labelNames: ['account', 'of', 'threshold'] as const,
+      aggregator: 'max',
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { count, threshold, ...labels } of alerts().reached)
+          this.set({ ...labels, threshold: String(threshold) }, count);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Counter({
+      name: 'responses_gateway_alerts_total',
+      help: 'Alerts that were posted to the webhook, given up after some tries, or dropped at the end of the process.',
+      labelNames: ['type', 'result'] as const,
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { count, ...labels } of alerts().alerts) this.inc(labels, count);
       },
     }),
   );

@@ -5,12 +5,14 @@ import { ENDPOINTS } from '../requests/endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import {
   addGauges,
+  createGroupInstruments,
   createModelInstruments,
   createRequestInstruments,
+  type AlertReadings,
   type BackendReading,
   type Reading,
 } from './instruments.ts';
-import { createModelLabels } from './model-labels.ts';
+import { createLabels } from './labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
 
 export interface MetricsOptions {
@@ -20,6 +22,8 @@ export interface MetricsOptions {
   /** Those of BACKENDS_FILE. */
   readonly backends: () => readonly BackendReading[];
   readonly webSockets: { readonly count: number };
+  readonly store: { readonly isFailing: () => boolean };
+  readonly alerts: { readonly readings: AlertReadings };
 }
 
 export interface Metrics extends RequestObserver {
@@ -34,17 +38,28 @@ export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>
 /** Each model has about a hundred series. */
 const MAX_MODELS = 50;
 
+/** Each group has about a dozen. */
+const MAX_GROUPS = 100;
+
 /** Creates the metrics of one gateway; a process may have several. Requests count at their end. */
-export function createMetrics({ providerName, backend, relay, backends, webSockets }: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { providerName, backend, relay, backends, webSockets, alerts } = options;
   const registry = new Registry();
   const registries = [registry, processRegistry()];
   const { requests, errors, toldEarly, store } = createRequestInstruments(registry);
+  // A series that begins with its first request would hide it from `increase`.
+  for (const endpoint of ['responses', 'chat.completions'] as const) toldEarly.inc({ endpoint }, 0);
+  const ofGroups = createGroupInstruments(registry);
+  const groupLabels = createLabels(MAX_GROUPS);
   const countModelCall = createModelCallCounter(registry, providerName);
   const running = new Set<RequestFacts>();
   addGauges(registry, {
     running: () => countRunning(running),
     connections: () => countConnections({ backend, passthrough: relay }),
     webSockets: () => webSockets.count,
+    isStoreFailing: () => options.store.isFailing(),
+    alerts: () => alerts.readings,
+    groupLabels,
     backends,
   });
 
@@ -57,6 +72,7 @@ export function createMetrics({ providerName, backend, relay, backends, webSocke
       requests.inc({ endpoint, status: `${Math.floor(status / 100)}xx`, stream: String(stream), outcome });
       if (errorCode !== undefined) errors.inc({ endpoint, code: errorCode, rejected: String(outcome === 'rejected') });
       if (facts.isToldEarly) toldEarly.inc({ endpoint });
+      if (facts.group !== undefined) countOfGroup(facts.group, facts, outcome);
       if (facts.backend !== 'not asked' && isModelCall(facts)) countModelCall(facts, end);
     },
     storeTook(operation, seconds, succeeded) {
@@ -69,6 +85,14 @@ export function createMetrics({ providerName, backend, relay, backends, webSocke
     contentType: Registry.PROMETHEUS_CONTENT_TYPE,
     snapshot: () => snapshotOf(registries),
   };
+
+  function countOfGroup(name: string, { usage }: RequestFacts, outcome: RequestEnd['outcome']): void {
+    const group = groupLabels.labelOf(name, true);
+    ofGroups.requests.inc({ group, outcome });
+    if (usage === null) return;
+    ofGroups.tokens.inc({ group, kind: 'input' }, usage.input_tokens);
+    ofGroups.tokens.inc({ group, kind: 'output' }, usage.output_tokens);
+  }
 }
 
 async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapshot> {
@@ -87,7 +111,7 @@ function createModelCallCounter(
 ): (facts: RequestFacts, end: RequestEnd) => void {
   const instruments = createModelInstruments(registry);
   const { duration, firstToken, perToken, perChunk, tokensPerRequest, tokens } = instruments;
-  const models = createModelLabels(MAX_MODELS);
+  const models = createLabels(MAX_MODELS);
 
   return (facts, end) => {
     const { firstOutputAtMs, chunks, usage } = facts;

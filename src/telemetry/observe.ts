@@ -45,6 +45,8 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       model: undefined,
       stream: false,
       keyPrefix: undefined,
+      group: undefined,
+      counted: undefined,
       backend: 'not asked',
       wasSent: false,
       upstream: undefined,

@@ -3,6 +3,7 @@ import { requestLines } from './log.ts';
 import type { BackendReading } from './instruments.ts';
 import type { Metrics, MetricsOptions } from './metrics.ts';
 import { createObserve, type Observe } from './observe.ts';
+import type { RequestObserver } from '../requests/facts.ts';
 import { createTracing, type TracedBackend } from './traces.ts';
 
 export interface TelemetryOptions {
@@ -16,6 +17,7 @@ export interface TelemetryOptions {
   };
   /** What the metrics count; null without metrics. */
   readonly counted: Omit<MetricsOptions, 'providerName' | 'backends'> | null;
+  readonly stats: RequestObserver;
 }
 
 export interface TelemetryBackend {
@@ -30,7 +32,7 @@ export interface Telemetry {
 }
 
 /** Returns log lines, traces and metrics of requests. */
-export async function openTelemetry({ backends, counted }: TelemetryOptions): Promise<Telemetry> {
+export async function openTelemetry({ backends, counted, stats }: TelemetryOptions): Promise<Telemetry> {
   const [first = { name: '', baseUrl: '', upstreamDialect: '' }] = backends.specs;
   const { providerName } = toTraced(first);
   const metrics =
@@ -38,7 +40,7 @@ export async function openTelemetry({ backends, counted }: TelemetryOptions): Pr
       ? undefined
       : await openMetrics({ ...counted, providerName, backends: () => readBackends(backends.states()) });
   const observe = createObserve({
-    observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
+    observers: [requestLines, stats, ...(metrics === undefined ? [] : [metrics])],
     startTrace: createTracing({
       ...toTraced(first),
       backendNamed: (name) => {

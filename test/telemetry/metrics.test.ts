@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { ENDPOINTS } from '../../src/requests/endpoints.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
+import type { AlertReadings } from '../../src/telemetry/instruments.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import type { RequestEnd, RequestFacts } from '../../src/requests/facts.ts';
 import type { Usage } from '../../src/contract/types.ts';
@@ -29,6 +30,8 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     model: 'm',
     stream: true,
     keyPrefix: undefined,
+    group: undefined,
+    counted: undefined,
     backend: 'answered',
     wasSent: false,
     upstream: undefined,
@@ -44,8 +47,12 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
 
 describe('createMetrics', () => {
   let metrics: Metrics;
+  let isStoreFailing: boolean;
+  let readings: AlertReadings;
 
   beforeEach(() => {
+    isStoreFailing = false;
+    readings = { groups: [], reached: [], alerts: [] };
     metrics = openMetrics();
   });
 
@@ -59,6 +66,12 @@ describe('createMetrics', () => {
         { name: 'b', isUp: false, running: 0, waiting: 1, rests: 1, answered: 0, failed: 1, cancelled: 0 },
       ],
       webSockets: { count: 7 },
+      store: { isFailing: () => isStoreFailing },
+      alerts: {
+        get readings() {
+          return readings;
+        },
+      },
     });
   }
 
@@ -200,6 +213,65 @@ describe('createMetrics', () => {
         sumOf(families, `responses_gateway_backend_${name}`, { backend, ...labels });
       expect([of('a'), of('b')], name).to.deep.equal(expected);
     }
+  });
+
+  const shown = async (name: string) =>
+    (await scrape()).get(name)?.samples.map(({ labels, value }) => ({ ...labels, value }));
+
+  it('counts by group how requests ended and their tokens, and nothing of keys without a group', async () => {
+    tell({ group: 'research' });
+    tell({ group: 'research', usage: null, backend: 'not asked' }, { outcome: 'rejected', status: 402 });
+    tell();
+    expect(await shown('responses_gateway_group_requests_total')).to.deep.equal([
+      { group: 'research', outcome: 'answered', value: 1 },
+      { group: 'research', outcome: 'rejected', value: 1 },
+    ]);
+    expect(await shown('responses_gateway_group_tokens_total')).to.deep.equal([
+      { group: 'research', kind: 'input', value: 100 },
+      { group: 'research', kind: 'output', value: 11 },
+    ]);
+  });
+
+  it('names the first hundred groups, and shows of the others the one that has used the most', async () => {
+    for (let at = 0; at < 10_000; at += 1) tell({ group: `group ${at}` });
+    expect(await shown('responses_gateway_group_requests_total')).to.have.length(101);
+    readings = {
+      ...readings,
+      groups: [
+        { group: 'group 0', of: 'credits', ratio: 0.5 },
+        { group: 'group 0', of: 'day', ratio: 0.25 },
+        { group: 'group 200', of: 'day', ratio: 0.5 },
+        { group: 'group 201', of: 'day', ratio: 0.9 },
+        { group: 'group 202', of: 'day', ratio: 0.7 },
+      ],
+    };
+    expect(await shown('responses_gateway_group_funds_used_ratio')).to.deep.equal([
+      { group: 'group 0', of: 'credits', value: 0.5 },
+      { group: 'group 0', of: 'day', value: 0.25 },
+      { group: 'other', of: 'day', value: 0.9 },
+    ]);
+  });
+
+  it('shows how many accounts have reached a threshold, and what became of alerts', async () => {
+    readings = {
+      groups: [],
+      reached: [{ account: 'key', of: 'month', threshold: 80, count: 3 }],
+      alerts: [{ type: 'spend.threshold', result: 'failed', count: 2 }],
+    };
+    expect(await shown('responses_gateway_accounts_at_threshold')).to.deep.equal([
+      { account: 'key', of: 'month', threshold: '80', value: 3 },
+    ]);
+    expect(await shown('responses_gateway_alerts_total')).to.deep.equal([
+      { type: 'spend.threshold', result: 'failed', value: 2 },
+    ]);
+    readings = { groups: [], reached: [], alerts: [] };
+    expect(await shown('responses_gateway_accounts_at_threshold')).to.deep.equal([]);
+  });
+
+  it('shows whether the store can be written', async () => {
+    expect(await shown('responses_gateway_store_up')).to.deep.equal([{ value: 1 }]);
+    isStoreFailing = true;
+    expect(await shown('responses_gateway_store_up')).to.deep.equal([{ value: 0 }]);
   });
 
   it('measures the store by operation and result', async () => {
