@@ -21,7 +21,6 @@ export function describeStart({
   readonly demo: boolean;
   readonly workers?: number;
 }): readonly string[] {
-  const takesAnyKey = demo && config.authMode === 'passthrough';
   const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
   const clientUrl = config.publicBaseUrl ?? toLoopback(url);
   return [
@@ -36,7 +35,7 @@ export function describeStart({
     ...config.warnings.map((warning) => `  warning   ${warning}`),
     '',
     'Try it:',
-    `  export GATEWAY_API_KEY=${takesAnyKey ? 'demo' : 'your-key'}`,
+    `  export GATEWAY_API_KEY=${describeCallerKey(config, demo)}`,
     `  curl ${clientUrl}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
     `    -H 'Content-Type: application/json' -d '{"model": "${model}", "input": "Hello!"}'`,
   ];
@@ -51,6 +50,20 @@ function describeBackend({ upstreamBaseUrl, upstreamDialect, backends }: Config,
 /** Browsers refuse to open 0.0.0.0. */
 function toLoopback(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+/** Returns a key for callers, or a place for it and where it comes from. */
+function describeCallerKey({ authMode }: Config, demo: boolean): string {
+  switch (authMode) {
+    case 'passthrough':
+      return demo ? 'demo' : 'your-key    # of the backend';
+    case 'static':
+      return 'your-key    # one of API_KEYS';
+    case 'managed':
+      return `your-key    # from ${COMMAND_LINE} keys create`;
+    default:
+      return unreachable(authMode);
+  }
 }
 
 function describeKeys({ authMode, apiKeys }: Config): string {

@@ -98,7 +98,17 @@ export interface Config {
   readonly metricsToken: string | null;
   readonly metricsPort: number | null;
   readonly metricsHost: string;
+  /** Null sends no alerts. */
+  readonly alertWebhook: AlertWebhook | null;
+  /** In percent, the lowest one first. */
+  readonly alertThresholds: readonly number[];
   readonly warnings: readonly string[];
+}
+
+export interface AlertWebhook {
+  readonly url: string;
+  readonly secret: string;
+  readonly mayBePrivate: boolean;
 }
 
 /** Holds all mistakes in the settings, one line each, without values of secrets. */
@@ -163,6 +173,7 @@ const RULES: readonly Rule[] = [
   { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'UPSTREAM_API_KEY'], find: findBackendsProblems },
   { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'HOST', 'NODE_ENV'], find: findDemoProblems },
   { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
+  { about: ['ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET', 'ALERT_WEBHOOK_PRIVATE'], find: findWebhookProblems },
   { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
 
@@ -253,6 +264,29 @@ function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): reado
   return GATEWAY_SECRET === undefined
     ? ['GATEWAY_SECRET: must be set with PostgreSQL, the same for all gateways that share the database']
     : [];
+}
+
+const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{32,344}={0,2}$/;
+
+function findWebhookProblems(settings: Settings): readonly string[] {
+  const { ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET, ALERT_WEBHOOK_PRIVATE } = settings;
+  if (text === undefined) return [];
+  const problems: string[] = [];
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') {
+    problems.push('ALERT_WEBHOOK_URL: must be a URL without user name and password');
+  } else if (url.protocol !== 'https:' && ALERT_WEBHOOK_PRIVATE === 'false') {
+    problems.push(
+      'ALERT_WEBHOOK_URL: must begin with https://, unless it is in your own network and ALERT_WEBHOOK_PRIVATE is true',
+    );
+  }
+  if (!WEBHOOK_SECRET.test(ALERT_WEBHOOK_SECRET ?? '')) {
+    problems.push(
+      'ALERT_WEBHOOK_SECRET: must be whsec_ and at least 24 bytes in base64, which signs what is sent to ' +
+        'ALERT_WEBHOOK_URL; make one with echo whsec_$(openssl rand -base64 32)',
+    );
+  }
+  return problems;
 }
 
 function findWorkerProblems({ WORKERS, ITEM_MEMORY_TTL_S }: Settings): readonly string[] {
@@ -362,8 +396,20 @@ function toConfig(
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,
     metricsHost: settings.METRICS_HOST,
+    alertWebhook: toWebhook(settings),
+    alertThresholds: Object.freeze(
+      settings.ALERT_THRESHOLDS.split(',')
+        .map(Number)
+        .toSorted((one, two) => one - two),
+    ),
     warnings: Object.freeze(warnings),
   });
+}
+
+function toWebhook(settings: Settings): AlertWebhook | null {
+  const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret, ALERT_WEBHOOK_PRIVATE } = settings;
+  if (url === undefined || secret === undefined) return null;
+  return Object.freeze({ url, secret, mayBePrivate: ALERT_WEBHOOK_PRIVATE === 'true' });
 }
 
 function toTrustProxy(text: string): number | readonly string[] {

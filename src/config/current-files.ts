@@ -1,5 +1,5 @@
 import type { Models } from '../core/models.ts';
-import type { Prices } from '../core/money/pricing.ts';
+import { comparePrices, type Prices } from '../core/money/pricing.ts';
 import { parametersOf, readBackendsFile, type BackendsFileSettings, type BackendTable } from './backends-file.ts';
 import type { Config } from './config.ts';
 import { readModelsFile } from './models-file.ts';
@@ -48,11 +48,12 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
     setting: string,
     current: CurrentFile<Content>,
     { content, problems }: TableFile<Content>,
-    count: (content: Content) => Readonly<Record<string, number>>,
+    describe: (content: Content, before: Content | null) => Readonly<Record<string, unknown>>,
   ): void {
     if (content === null) return log.error({ problems }, `${setting} has mistakes: what it said before still holds`);
+    const before = current.present;
     current.replace(content);
-    log.info(count(content), `${setting} was read: it holds from now on`);
+    log.info(describe(content, before), `${setting} was read: it holds from now on`);
   }
 
   return {
@@ -64,7 +65,7 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
         read('BACKENDS_FILE', backends, readBackendsFile(options, env), (table) => ({
           backends: table.backends.length,
         }));
-      if (pricesFile !== null) read('PRICES_FILE', prices, readPricesFile(pricesFile), countModels);
+      if (pricesFile !== null) read('PRICES_FILE', prices, readPricesFile(pricesFile), describePrices);
       const dialects = parametersOf(dialect, backends.present);
       if (modelsFile !== null) read('MODELS_FILE', models, readModelsFile(modelsFile, dialects), countModels);
       if (pricesFile === null && modelsFile === null && backendsFile === null)
@@ -74,6 +75,21 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
 }
 
 const countModels = ({ modelCount }: { readonly modelCount: number }) => ({ models: modelCount });
+
+/** A line of a log has to end somewhere. */
+const MAX_LOGGED_CHANGES = 50;
+
+function describePrices(prices: Prices, before: Prices | null) {
+  const changes = comparePrices(before?.table ?? null, prices.table);
+  const more = changes.length - MAX_LOGGED_CHANGES;
+  return {
+    ...countModels(prices),
+    currency: prices.currency,
+    ...(before !== null && before.currency !== prices.currency && { former_currency: before.currency }),
+    changes: changes.slice(0, MAX_LOGGED_CHANGES),
+    ...(more > 0 && { more_changes: more }),
+  };
+}
 
 /** Returns a file that only `replace` changes. */
 export function createCurrentFile<Content>(content: Content | null): CurrentFile<Content> {

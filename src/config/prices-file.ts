@@ -6,8 +6,8 @@ import { createPrices, type Prices } from '../core/money/pricing.ts';
 import { readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
-export function readPricesFile(path: string | undefined): TableFile<Prices> {
-  return readTableFile({ setting: 'PRICES_FILE', path, compile: compilePriceTable, create: createPrices });
+export function readPricesFile(path: string | undefined, setting = 'PRICES_FILE'): TableFile<Prices> {
+  return readTableFile({ setting, path, compile: compilePriceTable, create: createPrices });
 }
 
 const compilePriceTable = lazily(() => openAjv({ allErrors: true }).compile<PriceTable>(schema));

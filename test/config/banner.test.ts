@@ -27,6 +27,18 @@ describe('the banner', () => {
     });
   }
 
+  for (const { env, demo = false, key } of [
+    { env: {}, demo: true, key: 'demo' },
+    { env: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1' }, key: 'your-key    # of the backend' },
+    { env: { AUTH_MODE: 'static', API_KEYS: 'k'.repeat(32) }, key: 'your-key    # one of API_KEYS' },
+    { env: { AUTH_MODE: 'managed' }, key: 'your-key    # from npm run -s cli -- keys create' },
+  ] satisfies { env: Environment; demo?: boolean; key: string }[]) {
+    it(`says where a caller has the key from: ${key}`, () => {
+      const lines = describeStart({ config: readConfig(env), url: 'http://127.0.0.1:8080', demo });
+      expect(lines).to.include(`  export GATEWAY_API_KEY=${key}`);
+    });
+  }
+
   it('says where the metrics are that have a port of their own', () => {
     const start = { config: readConfig({}), url: 'http://127.0.0.1:8080', demo: true };
     const metricsUrl = 'http://127.0.0.1:9090';

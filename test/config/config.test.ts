@@ -9,6 +9,13 @@ import type { Environment } from '../../src/config/settings.ts';
 import { ENV_EXAMPLE_PATH } from '../support/generate-env-example.ts';
 
 const BACKEND = { UPSTREAM_BASE_URL: 'http://backend.test/v1' };
+const WEBHOOK = {
+  ALERT_WEBHOOK_URL: 'https://hooks.test/x',
+  ALERT_WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}`,
+};
+const NO_WEBHOOK_SECRET =
+  'ALERT_WEBHOOK_SECRET: must be whsec_ and at least 24 bytes in base64, which signs what is sent to ' +
+  'ALERT_WEBHOOK_URL; make one with echo whsec_$(openssl rand -base64 32)';
 const STATIC = { ...BACKEND, AUTH_MODE: 'static' };
 
 describe('readConfig', () => {
@@ -80,6 +87,8 @@ describe('readConfig', () => {
       metricsToken: null,
       metricsPort: null,
       metricsHost: '127.0.0.1',
+      alertWebhook: null,
+      alertThresholds: [80, 95, 100],
       warnings: [],
     });
   });
@@ -177,6 +186,19 @@ describe('readConfig', () => {
       expected: { databaseUrl: 'file:///var/lib/gateway.db' },
     },
     {
+      name: 'a webhook in the own network, with thresholds in any order',
+      env: {
+        ...WEBHOOK,
+        ALERT_WEBHOOK_URL: 'http://10.0.0.5/x',
+        ALERT_WEBHOOK_PRIVATE: 'true',
+        ALERT_THRESHOLDS: '90,50',
+      },
+      expected: {
+        alertWebhook: { url: 'http://10.0.0.5/x', secret: WEBHOOK.ALERT_WEBHOOK_SECRET, mayBePrivate: true },
+        alertThresholds: [50, 90],
+      },
+    },
+    {
       name: 'a database on a server',
       env: { DATABASE_URL: 'postgres://u:p@db:5433/x?sslmode=require', GATEWAY_SECRET: 'a long enough secret' },
       expected: { databaseUrl: 'postgres://u:p@db:5433/x?sslmode=require', databasePoolSize: 5 },
@@ -262,6 +284,31 @@ describe('readConfig', () => {
       problem:
         'ITEM_MEMORY_TTL_S: must be 0 with more than one of WORKERS: each remembers what it has answered itself, and the ' +
         'next request of a conversation may come to another',
+    },
+    {
+      env: { ALERT_WEBHOOK_URL: 'https://hooks.test/canary' },
+      problem: NO_WEBHOOK_SECRET,
+    },
+    {
+      env: { ...WEBHOOK, ALERT_WEBHOOK_URL: 'http://hooks.test/canary' },
+      problem:
+        'ALERT_WEBHOOK_URL: must begin with https://, unless it is in your own network and ALERT_WEBHOOK_PRIVATE is true',
+    },
+    {
+      env: { ...WEBHOOK, ALERT_WEBHOOK_URL: 'https://user:canary@hooks.test/' },
+      problem: 'ALERT_WEBHOOK_URL: must be a URL without user name and password',
+    },
+    {
+      env: { ...WEBHOOK, ALERT_WEBHOOK_URL: 'hooks.test/canary' },
+      problem: 'ALERT_WEBHOOK_URL: must look like https://hooks.example.com/gateway',
+    },
+    {
+      env: { ...WEBHOOK, ALERT_WEBHOOK_SECRET: 'canary' },
+      problem: NO_WEBHOOK_SECRET,
+    },
+    {
+      env: { ALERT_THRESHOLDS: '80, 101' },
+      problem: 'ALERT_THRESHOLDS: must look like 80, 95, 100 (it is "80, 101")',
     },
     { env: { GATEWAY_SECRET: 'canary' }, problem: 'GATEWAY_SECRET: must have at least 16 characters' },
     {

@@ -182,7 +182,37 @@ describe('PRICES_FILE', () => {
       expect(after && costOfTokens(after, tokens)).to.equal(3000);
       expect(prices.present?.currency).to.equal('EUR');
       expect(lines).to.have.length(1);
-      expect(lines[0]).to.deep.include({ level: 'info', fields: { models: 2 } });
+      expect(lines[0]?.level).to.equal('info');
+    });
+
+    it('says which prices have changed, which are new and which are gone', () => {
+      writeModels({ m: PRICE, same: PRICE, gone: PRICE });
+      const { reload } = open({ PRICES_FILE: path });
+      write({ currency: 'EUR', models: { m: { input: '3', output: '15' }, same: PRICE, 'new-*': PRICE } });
+      reload();
+      const before = { input: '2.50', cached_input: '1.25', cache_write: '2.50', output: '10.00' };
+      const after = { input: '3.00', cached_input: '3.00', cache_write: '3.00', output: '15.00' };
+      expect(lines[0]?.fields).to.deep.equal({
+        models: 3,
+        currency: 'EUR',
+        former_currency: 'USD',
+        changes: [
+          { model: 'm', from: before, to: after },
+          { model: 'gone', from: before, to: null },
+          { model: 'new-*', from: null, to: before },
+        ],
+      });
+      reload();
+      expect(lines[1]?.fields).to.deep.equal({ models: 3, currency: 'EUR', changes: [] });
+    });
+
+    it('names no more than 50 changes in a line', () => {
+      writeModels({ m: PRICE });
+      const { reload } = open({ PRICES_FILE: path });
+      writeModels({ m: PRICE, ...Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`m${index}`, PRICE])) });
+      reload();
+      expect(lines[0]?.fields['changes']).to.have.length(50);
+      expect(lines[0]?.fields['more_changes']).to.equal(10);
     });
 
     it('takes away the prices that are in it no more', () => {

@@ -27,7 +27,12 @@ export function parseSignedAmount(text: string): number | undefined {
 /** Returns 10000000 millionths as `"10.00"`. Throws RangeError for an unsafe integer. */
 export function formatAmount(micro: number): string {
   if (!Number.isSafeInteger(micro)) throw new RangeError('an amount is a safe integer');
-  const digits = String(micro < 0 ? 0 - micro : micro).padStart(MICRO_DECIMALS + 1, '0');
-  const fraction = digits.slice(-MICRO_DECIMALS).replace(/0{1,4}$/, '');
-  return `${micro < 0 ? '-' : ''}${digits.slice(0, -MICRO_DECIMALS)}.${fraction}`;
+  return `${micro < 0 ? '-' : ''}${formatDecimal(BigInt(Math.abs(micro)), MICRO_DECIMALS)}`;
+}
+
+/** Reverses `parseDecimal`, with at least two decimals. */
+export function formatDecimal(units: bigint, decimals: number): string {
+  const digits = String(units).padStart(decimals + 1, '0');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');
+  return `${digits.slice(0, -decimals)}.${fraction}`;
 }

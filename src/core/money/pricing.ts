@@ -1,6 +1,6 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
-import { parseDecimal } from './decimal.ts';
+import { formatDecimal, parseDecimal } from './decimal.ts';
 import { patternsOf } from '../model-patterns.ts';
 
 /** The ledger adds up safe integers, which absurd usage of a backend must not break. */
@@ -142,6 +142,40 @@ function toPrice({ input, cached_input = input, cache_write = input, output }: M
     cacheWriteParts: toParts(cache_write),
     outputParts: toParts(output),
   };
+}
+
+/** Returns a price as PRICES_FILE has it, with what it leaves out. */
+export function showPrice({ inputParts, cachedInputParts, cacheWriteParts, outputParts }: Price): ShownPrice {
+  return {
+    input: formatDecimal(inputParts, PRICE_DECIMALS),
+    cached_input: formatDecimal(cachedInputParts, PRICE_DECIMALS),
+    cache_write: formatDecimal(cacheWriteParts, PRICE_DECIMALS),
+    output: formatDecimal(outputParts, PRICE_DECIMALS),
+  };
+}
+
+/** In the currency unit per million tokens. */
+export type ShownPrice = Required<ModelPrice>;
+
+export interface PriceChange {
+  readonly model: string;
+  /** Null for a model that had no price. */
+  readonly from: ShownPrice | null;
+  /** Null for a model that has none any more. */
+  readonly to: ShownPrice | null;
+}
+
+/** Returns what differs between two tables of prices, by model or pattern. */
+export function comparePrices(before: PriceTable | null, after: PriceTable): readonly PriceChange[] {
+  const former = new Map(Object.entries(before?.models ?? {}));
+  const present = new Map(Object.entries(after.models));
+  return [...new Set([...former.keys(), ...present.keys()])]
+    .map((model) => ({ model, from: shownOf(former.get(model)), to: shownOf(present.get(model)) }))
+    .filter(({ from, to }) => JSON.stringify(from) !== JSON.stringify(to));
+}
+
+function shownOf(price: ModelPrice | undefined): ShownPrice | null {
+  return price === undefined ? null : showPrice(toPrice(price));
 }
 
 function toParts(text: string): bigint {

@@ -2,6 +2,7 @@ import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { isList, isObject } from '../../core/json.ts';
 import { roundEffort } from '../../core/request/efforts.ts';
 import type { Models } from '../../core/models.ts';
+import { showPrice, type Prices } from '../../core/money/pricing.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
 
@@ -39,6 +40,7 @@ export function namedModel(alias: string, model: unknown): object {
 export interface Known {
   /** What the operator says of the models. */
   readonly models: Pick<Models, 'find'> | null;
+  readonly prices: Pick<Prices, 'currency' | 'find'> | null;
   readonly refusals: Pick<KnownRefusals, 'forModel'>;
 }
 
@@ -49,13 +51,18 @@ export function describeModels(list: object, aliases: ModelAliases, known: Known
 }
 
 /** The first names of the operator's settings are those of Groq and OpenRouter. */
-export function describeModel(model: unknown, aliases: ModelAliases, { models, refusals }: Known): unknown {
+export function describeModel(model: unknown, aliases: ModelAliases, known: Known): unknown {
+  const { models, prices, refusals } = known;
   const id: unknown = isObject(model) ? model['id'] : undefined;
   if (!isObject(model) || typeof id !== 'string') return model;
   const backendModel = aliases.get(id) ?? id;
   const refused = refusals.forModel(backendModel);
-  const described = describeBySettings(model, models?.find(id, backendModel));
-  return refused.length === 0 ? described : { ...described, refused_fields: refused };
+  const price = prices?.find(id, backendModel);
+  return {
+    ...describeBySettings(model, models?.find(id, backendModel)),
+    ...(prices !== null && { price: price === undefined ? null : { currency: prices.currency, ...showPrice(price) } }),
+    ...(refused.length > 0 && { refused_fields: refused }),
+  };
 }
 
 function describeBySettings(model: object, settings: ReturnType<Models['find']>): object {

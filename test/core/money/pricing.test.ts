@@ -291,6 +291,20 @@ describe('the prices of a table', () => {
       { prices: EXPENSIVE, model: 'expensive-2026-08-06', price: 10 },
       { prices: EXPENSIVE, model: 'expensive@20260806', price: 10 },
       { prices: EXPENSIVE, model: 'expensive-0613', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-202608', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-001', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive@2026-08-06', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-0613:latest', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive:8b\nq4', price: 10 },
+      // No date of a version: another model may have such a name.
+      { prices: EXPENSIVE, model: 'expensive-12', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-12345', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-1234567', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-123456789', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-2026-8-6', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-2026-08', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive20260806', price: 1 },
+      { prices: EXPENSIVE, model: 'expensive-2026-08-06-mini', price: 1 },
       { prices: EXPENSIVE, model: 'expensive-mini', price: 1 },
       { prices: EXPENSIVE, model: 'other', price: 1 },
       { prices: { cheap: 1, '*': 10 }, model: 'cheap:latest', price: 10 },
@@ -300,6 +314,8 @@ describe('the prices of a table', () => {
       { prices: { 'm:large': 10, 'm:*': 2, '*': 1 }, model: 'm:other', price: 2 },
       { prices: { expensive: 10, 'expensive:latest': 3, '*': 1 }, model: 'expensive:latest', price: 3 },
       { prices: { 'expensive*': 10, '*': 1 }, model: 'EXPENSIVE-2', price: 10 },
+      // A pattern with the whole name was written for it.
+      { prices: { expensive: 10, 'expensive*': 3 }, model: 'Expensive', price: 3 },
     ];
     for (const { prices, model, price } of cases) {
       it(`are no cheaper than that: ${model} of ${JSON.stringify(prices)}`, () => {
@@ -313,7 +329,7 @@ describe('the prices of a table', () => {
   });
 
   describe('of the model that an answer names', () => {
-    const PRICED = ['asked', 'dear', 'gpt*', '*'];
+    const PRICED = ['asked', 'dear', 'sized:small', 'sized:large', 'gpt*', '*'];
     const cases: { answeredBy: string; asked?: { model: string; backendModel: string }; entry: string | undefined }[] =
       [
         { answeredBy: 'dear', entry: 'dear' },
@@ -324,6 +340,12 @@ describe('the prices of a table', () => {
         { answeredBy: 'Asked:8b', entry: undefined },
         { answeredBy: 'llama', asked: { model: 'asked', backendModel: 'llama' }, entry: undefined },
         { answeredBy: '/models/any.gguf', entry: undefined },
+        { answeredBy: 'dear', asked: { model: 'asked', backendModel: 'dear' }, entry: undefined },
+        { answeredBy: 'dear', asked: { model: 'dear', backendModel: 'asked' }, entry: undefined },
+        { answeredBy: 'dear:8b', asked: { model: 'asked', backendModel: 'dear' }, entry: undefined },
+        { answeredBy: 'dear:8b', asked: { model: 'dear', backendModel: 'asked' }, entry: undefined },
+        // And not the dearer one of the same name.
+        { answeredBy: 'sized:small', entry: 'sized:small' },
       ];
     for (const { answeredBy, asked = { model: 'asked', backendModel: 'asked' }, entry } of cases) {
       it(`are ${entry === undefined ? 'not looked for' : `those of ${entry}`}: ${answeredBy}`, () => {

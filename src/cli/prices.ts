@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import { readConfig } from '../config/config.ts';
+import { readPricesFile } from '../config/prices-file.ts';
+import { comparePrices, showPrice, type PriceChange, type ShownPrice } from '../core/money/pricing.ts';
+import { CliError, type CliContext } from './context.ts';
+import { formatNumberOf } from './format.ts';
+import { addExamples } from './help.ts';
+import { createPrinter } from './printer.ts';
+import { formatTable, toVisible, type Column } from './table.ts';
+
+/** Adds `prices`, which looks at the prices of models. */
+export function addPrices(program: Command, context: CliContext): void {
+  const prices = program
+    .command('prices')
+    .description('look at the prices of models, which are per million tokens (PRICES_FILE)');
+  addShow(prices, context);
+  addCheck(prices, context);
+}
+
+interface PricedModel {
+  readonly model: string;
+  readonly price: ShownPrice | null;
+}
+
+function addShow(prices: Command, context: CliContext): void {
+  const show = prices
+    .command('show')
+    .description('show all prices, or what requests for some models cost')
+    .argument('[models...]', 'names as callers write them; without any, the names and patterns of the file')
+    .action((models: readonly string[], _options: unknown, command: Command) => {
+      const { prices: present, modelAliases, backends } = readConfig(context.env);
+      if (present === null) throw new CliError('PRICES_FILE is not set, so no model has a price.');
+      const { currency, table } = present;
+      const priceOf = (model: string): ShownPrice | null => {
+        const aliases = [modelAliases, ...(backends?.backends.map((spec) => spec.modelAliases) ?? [])];
+        const backendModel = aliases.map((names) => names.get(model)).find((name) => name !== undefined);
+        const price = present.find(model, backendModel ?? model);
+        return price === undefined ? null : showPrice(price);
+      };
+      const data: readonly PricedModel[] =
+        models.length > 0
+          ? models.map((model) => ({ model, price: priceOf(model) }))
+          : comparePrices(null, table).map(({ model, to }) => ({ model, price: to }));
+      const printer = createPrinter(context, command);
+      printer.show({ object: 'list', currency, data }, (paint) => [
+        `${currency} per million tokens:`,
+        ...formatTable(PRICE_COLUMNS, data, paint),
+      ]);
+      printer.note('A gateway that runs has the prices of its start, or of its last SIGHUP.');
+    });
+  addExamples(show, [
+    ['prices show', 'as PRICES_FILE has them'],
+    ['prices show gpt-4o-2024-08-06 coder', 'after patterns, similar names and aliases'],
+  ]);
+}
+
+function addCheck(prices: Command, context: CliContext): void {
+  const check = prices
+    .command('check')
+    .description('check a file of prices, and say what it changes')
+    .argument('[file]', 'compared with PRICES_FILE; without it, PRICES_FILE itself is checked')
+    .action((named: string | undefined, _options: unknown, command: Command) => {
+      const set = context.env['PRICES_FILE'] || undefined;
+      const file = named ?? set;
+      if (file === undefined) throw new CliError('PRICES_FILE is not set; name a file.');
+      const { content, problems } = readPricesFile(file, file);
+      const before = named === undefined ? null : readPricesFile(set).content;
+      const changes = content === null || before === null ? [] : comparePrices(before.table, content.table);
+      const value = {
+        object: 'price_check',
+        file,
+        ok: content !== null,
+        currency: content?.currency ?? null,
+        models: content?.modelCount ?? null,
+        compared_with: before === null ? null : set,
+        changes,
+        problems,
+      };
+      createPrinter(context, command).show(value, (paint) => {
+        if (content === null) return problems.map((problem) => paint('red', toVisible(problem)));
+        const found = `${file}: ${formatNumberOf('model', content.modelCount)}, in ${content.currency} per million tokens.`;
+        return [
+          paint('green', toVisible(found)),
+          ...(before === null ? [] : [`Beside ${toVisible(set ?? '')}, in ${before.currency}:`]),
+          ...(before === null ? [] : formatTable(CHANGE_COLUMNS, changes, paint)),
+        ];
+      });
+      if (content === null) throw new CliError('The file has mistakes; a gateway would not take it.');
+    });
+  addExamples(check, [
+    ['prices check new-prices.json', 'before it takes the place of PRICES_FILE'],
+    ['prices check && kill -HUP "$GATEWAY_PID"', 'only a sound file is read again'],
+  ]);
+}
+
+const KINDS = [
+  { title: 'INPUT', name: 'input' },
+  { title: 'CACHED', name: 'cached_input' },
+  { title: 'WRITTEN', name: 'cache_write' },
+  { title: 'OUTPUT', name: 'output' },
+] as const;
+
+const PRICE_COLUMNS: readonly Column<PricedModel>[] = [
+  { title: 'MODEL', of: ({ model }) => model },
+  ...KINDS.map(({ title, name }): Column<PricedModel> => ({
+    title,
+    of: ({ price }) => price?.[name] ?? 'none',
+    align: 'right',
+  })),
+];
+
+const CHANGE_COLUMNS: readonly Column<PriceChange>[] = [
+  { title: 'MODEL', of: ({ model }) => model },
+  { title: 'CHANGE', of: changeOf },
+  ...KINDS.map(({ title, name }): Column<PriceChange> => {
+    const of = ({ from, to }: PriceChange): string => {
+      const [before, after] = [from?.[name] ?? 'none', to?.[name] ?? 'none'];
+      return before === after ? after : `${before} → ${after}`;
+    };
+    return { title, of, align: 'right' };
+  }),
+];
+
+function changeOf({ from, to }: PriceChange): string {
+  if (from === null) return 'new';
+  return to === null ? 'gone' : 'changed';
+}
