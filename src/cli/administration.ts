@@ -47,27 +47,39 @@ function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
 const PAGE = 100;
 
 /** Returns every key, or every key of a group, newest first. */
-export async function listAllKeys(administration: Administration, groupId?: GroupId): Promise<readonly AdminKey[]> {
-  const keys: AdminKey[] = [];
-  for (;;) {
-    const after = keys.at(-1)?.id;
-    const page = await administration.listKeys({
-      limit: PAGE,
-      ...(after !== undefined && { after }),
-      ...(groupId !== undefined && { groupId }),
-    });
-    keys.push(...page.data);
-    if (!page.has_more) return keys;
-  }
+export function pagesOfKeys(administration: Administration, groupId?: GroupId): AsyncGenerator<readonly AdminKey[]> {
+  return pagesOf((query) => administration.listKeys({ ...query, ...(groupId !== undefined && { groupId }) }));
 }
 
 /** Returns every group, newest first. */
-export async function listAllGroups(administration: Administration): Promise<readonly AdminGroup[]> {
-  const groups: AdminGroup[] = [];
-  for (;;) {
-    const after = groups.at(-1)?.id;
-    const page = await administration.listGroups({ limit: PAGE, ...(after !== undefined && { after }) });
-    groups.push(...page.data);
-    if (!page.has_more) return groups;
+export function pagesOfGroups(administration: Administration): AsyncGenerator<readonly AdminGroup[]> {
+  return pagesOf((query) => administration.listGroups(query));
+}
+
+interface PageQuery<Id> {
+  readonly limit: number;
+  readonly after?: Id;
+}
+
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+}
+
+async function* pagesOf<Row extends { readonly id: unknown }>(
+  list: (query: PageQuery<Row['id']>) => Promise<Page<Row>>,
+): AsyncGenerator<readonly Row[]> {
+  let page = await list({ limit: PAGE });
+  yield page.data;
+  while (page.has_more) {
+    page = await list({ limit: PAGE, after: page.data.at(-1)?.id });
+    yield page.data;
   }
+}
+
+/** Returns the rows of all pages. */
+export async function collect<Row>(pages: AsyncIterable<readonly Row[]>): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for await (const page of pages) rows.push(...page);
+  return rows;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { request } from 'undici';
-import { readConfig } from '../config/config.ts';
+import { ConfigError, readConfig } from '../config/config.ts';
 import type { AdminBackend } from '../contract/types.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { CliError, type CliContext } from './context.ts';
@@ -25,7 +25,9 @@ export function addBackends(program: Command, context: CliContext): void {
     .action(async ({ url }: BackendsOptions, command: Command) => {
       const config = readConfig(context.env);
       if (config.adminToken === null)
-        throw new CliError('Only the gateway knows, and without ADMIN_TOKEN it tells nobody.');
+        throw new ConfigError([
+          'ADMIN_TOKEN: must be set, since only the gateway knows its backends, and tells no one else',
+        ]);
       const data = await listBackends(url ?? toGatewayUrl(config), config.adminToken, context.interruption());
       createPrinter(context, command).show({ object: 'list', data }, (paint) =>
         formatTable(columnsFor(context.nowMs()), data, paint),

@@ -13,11 +13,17 @@ export interface CliContext {
 }
 
 export interface Output {
-  write(text: string): unknown;
+  /** `done` is called once the text has been taken. */
+  write(text: string, done?: () => void): unknown;
   readonly isTTY?: boolean;
 }
 
 /** The message is one sentence for the person who typed the command. */
 export class CliError extends Error {
   override readonly name = 'CliError';
+}
+
+/** What an option says cannot be; nothing was done. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
 }

@@ -1,29 +1,36 @@
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { Administration } from '../accounts/administration.ts';
 import { readConfig } from '../config/config.ts';
 import { checkLedgers } from '../store/maintenance.ts';
-import type { CreditKey, LedgerItem } from '../contract/types.ts';
+import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
+import type { LedgerQuery } from '../store/keys.ts';
 import { withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findOwnDatabase } from './database.ts';
-import { formatMoment, formatNumberOf } from './format.ts';
+import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
+import { formatMoment, formatMoney, formatNumberOf, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import { parseAmountText, parseSignedAmountText, wholeNumber } from './options.ts';
 import { createPrinter } from './printer.ts';
+import { createProgress } from './progress.ts';
 import { formatTable, type Column } from './table.ts';
 
-interface EntryOptions {
-  readonly group?: boolean;
+interface AccountOptions {
+  readonly key?: string;
+  readonly group?: string;
+}
+
+interface EntryOptions extends AccountOptions {
   readonly note?: string;
   readonly reference?: string;
 }
 
-interface ListOptions {
-  readonly group?: boolean;
-  readonly limit: number;
+interface ListOptions extends AccountOptions {
+  readonly limit?: number;
   readonly before?: number;
 }
 
-const WHICH = 'the id, the prefix or the name of a key; with --group, the id or the name of a group';
+const WHICH = 'the id, the prefix or the name of a key; or name it with --key, or a group with --group';
 
 /** Adds `credits`: the balances of prepaid keys and their ledgers. */
 export function addCredits(program: Command, context: CliContext): void {
@@ -45,59 +52,140 @@ interface EntryCommand {
 }
 
 function addEntry(credits: Command, context: CliContext, { kind, what, parse }: EntryCommand): void {
-  const entry = credits
-    .command(kind)
+  const entry = addAccountOptions(credits.command(kind))
     .description(what)
+    .usage('[options] [key] <amount>')
     .argument('<key>', WHICH)
-    .argument('<amount>', kind === 'grant' ? 'such as 10.00' : 'such as 2.50 or -2.50', parse)
-    .option('--group', 'to a group')
+    .argument('[amount]', `in the currency of the prices, such as ${kind === 'grant' ? '10.00' : '2.50 or -2.50'}`)
     .option('--note <text>', 'why, for people')
     .option('--reference <text>', 'its name, such as the number of an invoice; a second entry with it is refused')
-    .action((text: string, amount: string, { group = false, note, reference }: EntryOptions, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
-        const body = {
+    .action((first: string, second: string | undefined, options: EntryOptions, command: Command) => {
+      const isNamed = options.key !== undefined || options.group !== undefined;
+      const [named, text] = isNamed && second === undefined ? [undefined, first] : [first, second];
+      const amount = parseArgument(command, 'amount', text, parse);
+      const { note, reference } = options;
+      return withAdministration(context, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options, command);
+        const credited = await account.credit({
           kind,
           amount,
           ...(note !== undefined && { note }),
           ...(reference !== undefined && { reference }),
-        };
-        const account = group
-          ? await administration.creditGroup(await administration.findGroupId(text), body)
-          : await administration.creditKey(await administration.findKeyId(text), body);
-        createPrinter(context, command).show(account, () => [
-          `The balance of ${account.name} is ${account.balance} now.`,
+        });
+        createPrinter(context, command).show(credited, () => [
+          `The balance of ${credited.name} is ${formatMoney(credited.balance ?? '', config.prices?.currency)} now.`,
         ]);
-      }),
-    );
+      });
+    });
   addExamples(entry, [
     [`credits ${kind} alice ${kind === 'grant' ? '10.00' : '-2.50'} --note 'by invoice'`, 'shows the new balance'],
-    [`credits ${kind} alice 5 --reference invoice-17`, 'can be tried again: it counts once'],
-    [`credits ${kind} research 100 --group`, 'for all keys of a group together'],
+    [`credits ${kind} 5 --key alice --reference invoice-17`, 'can be tried again: it counts once'],
+    [`credits ${kind} 100 --group research`, 'for all keys of a group together'],
   ]);
 }
 
+function addAccountOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--key <key>', 'of a key, by id, prefix or name').conflicts('group'))
+    .option('--group <group>', 'of a group, by id or name');
+}
+
+/** As commander does for arguments of which the place says what they are. */
+function parseArgument<Value>(
+  command: Command,
+  name: string,
+  text: string | undefined,
+  parse: (text: string) => Value,
+): Value {
+  if (text === undefined) return command.error(`error: missing required argument '${name}'`);
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: command-argument value '${text}' is invalid for argument '${name}'. ${error.message}`);
+  }
+}
+
+interface CreditedAccount {
+  credit(body: CreditKey): Promise<AdminKey | AdminGroup>;
+  listLedger(query: LedgerQuery): Promise<Ledger>;
+}
+
+async function findAccount(
+  administration: Administration,
+  named: string | undefined,
+  options: AccountOptions,
+  command: Command,
+): Promise<CreditedAccount> {
+  const names = [named, options.key, options.group].filter((text) => text !== undefined);
+  const [name] = names;
+  if (name === undefined || names.length > 1) return command.error('error: name one key or one group');
+  if (options.group !== undefined) {
+    const groupId = await administration.findGroupId(name);
+    return {
+      credit: (body) => administration.creditGroup(groupId, body),
+      listLedger: (query) => administration.showGroupLedger(groupId, query),
+    };
+  }
+  const keyId = await administration.findKeyId(name);
+  return {
+    credit: (body) => administration.creditKey(keyId, body),
+    listLedger: (query) => administration.showLedger(keyId, query),
+  };
+}
+
+const USUAL_LIMIT = 20;
+
 function addList(credits: Command, context: CliContext): void {
-  const list = credits
-    .command('list')
+  const list = addExportOptions(addAccountOptions(credits.command('list')))
     .description('list the ledger of a key or a group, newest first')
-    .argument('<key>', WHICH)
-    .option('--group', 'of a group')
-    .option('--limit <n>', 'how many, up to 100', wholeNumber(1, 100), 20)
+    .argument('[key]', WHICH)
+    .option('--limit <n>', `how many, up to 100; without it ${USUAL_LIMIT}`, wholeNumber(1, 100))
     .option('--before <id>', 'continue with what is older than this entry', wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .action((text: string, { group = false, limit, before }: ListOptions, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
-        const query = { limit, ...(before !== undefined && { beforeSeq: before }) };
-        const ledger = group
-          ? await administration.showGroupLedger(await administration.findGroupId(text), query)
-          : await administration.showLedger(await administration.findKeyId(text), query);
-        createPrinter(context, command).show(ledger, (paint) => [
+    .action((named: string | undefined, options: ListOptions, command: Command) =>
+      withAdministration(context, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options, command);
+        const pages = isExport(command) ? pagesOf(account, options) : [];
+        if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (entry) => entry })) return;
+        const { limit = USUAL_LIMIT, before } = options;
+        const ledger = await account.listLedger({ limit, ...(before !== undefined && { beforeSeq: before }) });
+        const printer = createPrinter(context, command);
+        printer.show(ledger, (paint) => [
           ...formatTable(COLUMNS, ledger.data, paint),
           ...(ledger.has_more ? [`More: --before ${ledger.data.at(-1)?.id}`] : []),
         ]);
+        printer.noteCurrency(config);
       }),
     );
-  addExamples(list, [['credits list alice --limit 100', 'grants, reservations and charges']]);
+  addExamples(list, [
+    ['credits list alice --limit 100', 'grants, reservations and charges'],
+    ['credits list --group research --csv', 'all of it, for a spreadsheet'],
+  ]);
 }
+
+const EXPORT_PAGE = 100;
+
+async function* pagesOf(
+  { listLedger }: Pick<CreditedAccount, 'listLedger'>,
+  { limit, before }: ListOptions,
+): AsyncGenerator<readonly LedgerItem[]> {
+  for (let beforeSeq = before ?? Number.MAX_SAFE_INTEGER; ;) {
+    const { data, has_more } = await listLedger({ limit: limit ?? EXPORT_PAGE, beforeSeq });
+    yield data;
+    if (!has_more || limit !== undefined) return;
+    beforeSeq = data.at(-1)?.id ?? 0;
+  }
+}
+
+const FIELDS: readonly Field<LedgerItem>[] = [
+  { name: 'id', of: ({ id }) => id },
+  { name: 'created_at', of: ({ created_at }) => toTimestamp(created_at * 1000) },
+  { name: 'kind', of: ({ kind }) => kind },
+  { name: 'amount', of: ({ amount }) => amount },
+  { name: 'request_id', of: ({ request_id }) => request_id },
+  { name: 'reference', of: ({ reference }) => reference },
+  { name: 'note', of: ({ note }) => note },
+];
 
 const COLUMNS: readonly Column<LedgerItem>[] = [
   { title: 'ID', of: ({ id }) => String(id), align: 'right' },
@@ -119,7 +207,10 @@ function addCheck(credits: Command, context: CliContext): void {
     .command('check')
     .description('check for every key and group that its ledger adds up to its balance')
     .action(async (_options: unknown, command: Command) => {
-      const { keys, problems } = await checkLedgers(await findOwnDatabase(readConfig(context.env)));
+      const database = await findOwnDatabase(readConfig(context.env));
+      const progress = createProgress(context);
+      progress.begin('adding up every ledger');
+      const { keys, problems } = await checkLedgers(database).finally(() => progress.stop());
       const value = { object: 'ledger_check', ok: problems.length === 0, keys, problems };
       createPrinter(context, command).show(value, (paint) =>
         problems.length === 0

@@ -9,7 +9,8 @@ import { findDatabase, findExistingDatabase, refuseOtherSecret } from './databas
 import { formatCount, formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter, type Paint, type Printer } from './printer.ts';
-import { formatTable, type Column } from './table.ts';
+import { createProgress } from './progress.ts';
+import { formatTable, toVisible, type Column } from './table.ts';
 import { createTransferProgress } from './transfer-progress.ts';
 import { findSecret, type SecretAdvice } from './transfer-secret.ts';
 
@@ -36,7 +37,7 @@ export function addMigrate(db: Command, context: CliContext): void {
       const printer = createPrinter(context, command);
       const { dryRun = false, restart = false } = options;
       if (options.to === undefined && options.from === undefined) {
-        if (dryRun || restart) throw new CliError('--dry-run and --restart go with --to or --from.');
+        if (dryRun || restart) command.error('error: --dry-run and --restart go with --to or --from');
         return upgrade(context, printer);
       }
       const config = readConfig(context.env);
@@ -56,7 +57,9 @@ async function upgrade(context: CliContext, printer: Printer): Promise<void> {
   const database = findDatabase(config);
   await refuseOtherSecret(config, database);
   const file = nameDatabase(database);
-  const { migrations, applied } = await upgradeDatabase(database);
+  const progress = createProgress(context);
+  progress.begin(`bringing ${toVisible(file)} up to this version`);
+  const { migrations, applied } = await upgradeDatabase(database).finally(() => progress.stop());
   printer.show({ object: 'database_migration', file, migrations, applied }, () => [
     applied.length === 0
       ? `${file} is up to date (${migrations.at(-1)}).`

@@ -57,7 +57,11 @@ function addBackup(db: Command, context: CliContext): void {
       }
       const file = database.path;
       const path = resolve(destination);
-      await backupDatabase(file, path, showProgress(context));
+      const progress = createProgress(context);
+      progress.begin(`copying ${toVisible(file)}`);
+      await backupDatabase(file, path, (part) => {
+        progress.begin(part < 1 ? `copying ${toVisible(file)}: ${Math.floor(part * 100)} %` : 'checking the copy');
+      }).finally(() => progress.stop());
       const printer = createPrinter(context, command);
       printer.show({ object: 'database_backup', file, backup: path }, () => [`${path} is a sound copy of ${file}.`]);
       printer.note(
@@ -68,12 +72,4 @@ function addBackup(db: Command, context: CliContext): void {
     ['db backup backups/today.db', 'of the moment at which it begins; gateways may go on'],
     ['db backup /mnt/backup/gateway.db --json', 'from a timer'],
   ]);
-}
-
-function showProgress({ stderr }: CliContext): (part: number) => void {
-  if (stderr.isTTY !== true) return () => undefined;
-  return (part) => {
-    stderr.write(`\r${Math.floor(part * 100)} %`);
-    if (part === 1) stderr.write('\r\u{1b}[K');
-  };
 }

@@ -12,15 +12,25 @@ export function addDoctor(program: Command, context: CliContext): void {
     .command('doctor')
     .description('ask the backend with tiny requests what it can do, and say what to set for it');
   doctor.option('--backend <name>', 'one of BACKENDS_FILE');
-  addTargetOptions(doctor).action((options: TargetOptions, command: Command) =>
-    withEachTarget(context, options, async (target) => {
-      const examination = await askWithProgress(context, target, examine);
-      const report = toReport(target, examination);
-      createPrinter(context, command).show(toJson(report), (paint) => formatReport(report, paint));
-      if (!examination.isFine)
-        throw new CliError('The backend lacks what every client needs: chat, streams or a limit.');
-    }),
-  );
+  addTargetOptions(doctor).action(async (options: TargetOptions, command: Command) => {
+    const printer = createPrinter(context, command);
+    const data: object[] = [];
+    let isOne = true;
+    try {
+      await withEachTarget(context, options, async (target) => {
+        const examination = await askWithProgress(context, target, examine);
+        const report = toReport(target, examination);
+        data.push(toJson(report));
+        isOne = target.namedBy !== 'BACKENDS_FILE' || options.backend !== undefined;
+        if (!printer.isJson) printer.show(undefined, (paint) => formatReport(report, paint));
+        if (!examination.isFine)
+          throw new CliError('The backend lacks what every client needs: chat, streams or a limit.');
+      });
+    } finally {
+      // Those of a file are one document together.
+      if (printer.isJson && data.length > 0) printer.show(isOne ? data[0] : { object: 'list', data }, () => []);
+    }
+  });
   doctor.addHelpText('after', '\nIt makes about 30 requests, of a few tokens each, and never shows the key.');
   addExamples(doctor, [
     ['doctor', 'the backend of the settings, or each of BACKENDS_FILE'],

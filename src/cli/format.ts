@@ -3,8 +3,19 @@ export function formatMoment(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-export function formatMomentOr(none: string, atMs: number | null): string {
-  return atMs === null ? none : formatMoment(atMs);
+/** Returns `2026-11-21T20:41:43Z`, for programs. */
+export function toTimestamp(atMs: number | null): string | null {
+  return atMs === null ? null : `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** Returns `2026-11-21 20:41:43 UTC`. */
+export function formatUtcOr(none: string, atMs: number | null): string {
+  return atMs === null ? none : `${formatMoment(atMs)} UTC`;
+}
+
+/** Returns `10.00 USD`; the amount alone without prices. */
+export function formatMoney(amount: string, currency: string | undefined): string {
+  return currency === undefined ? amount : `${amount} ${currency}`;
 }
 
 /** Returns `0.35 s`, `12.0 s` or `3 min 20 s`. */

@@ -1,21 +1,16 @@
 import type { Command } from 'commander';
 import type { Administration } from '../accounts/administration.ts';
+import type { Config } from '../config/config.ts';
 import type { GroupId } from '../contract/ids.ts';
 import type { AdminGroup } from '../contract/types.ts';
-import { listAllGroups, withAdministration } from './administration.ts';
+import { collect, pagesOfGroups, withAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
 import type { CliContext } from './context.ts';
+import { addExportOptions, exportRows, type Field } from './export.ts';
 import { formatCount } from './format.ts';
 import { addExamples } from './help.ts';
-import {
-  addLimitOptions,
-  describeAccount,
-  STATUS_STYLES,
-  toLimitsBody,
-  warnOfTokens,
-  type LimitOptions,
-} from './keys.ts';
-import { parseAmountText } from './options.ts';
+import { addCreditsOption, addLimitOptions, toLimitsBody, warnOfTokens, type LimitOptions } from './key-options.ts';
+import { ACCOUNT_FIELDS, describeAccount, STATUS_STYLES } from './keys.ts';
 import { createPrinter } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
@@ -25,7 +20,7 @@ const WHICH = 'its id or its name';
 export function addGroups(program: Command, context: CliContext): void {
   const groups = program
     .command('groups')
-    .description('let keys share credits and limits; a running gateway heeds it within a second (AUTH_MODE=managed)');
+    .description('let keys share credits and limits; a running gateway notices it within a second (AUTH_MODE=managed)');
   addCreate(groups, context);
   addList(groups, context);
   const show = onGroup(groups.command('show').description('show one group with its limits'), context, (all, id) =>
@@ -45,17 +40,14 @@ export function addGroups(program: Command, context: CliContext): void {
 }
 
 function addCreate(groups: Command, context: CliContext): void {
-  const create = addLimitOptions(groups.command('create'), context)
+  const create = addCreditsOption(addLimitOptions(groups.command('create'), context), context)
     .description('create a group; keys join it with keys create --group or keys update --group')
     .requiredOption('--name <name>', 'what people call it')
-    .option('--credits <amount>', 'makes it prepaid, with these credits; else its limits alone hold', parseAmountText)
-    .action((options: LimitOptions & { readonly credits?: string }, command: Command) =>
+    .action((options: LimitOptions, command: Command) =>
       withAdministration(
         context,
         async ({ administration, config }) => {
-          const { credits } = options;
-          const body = { ...toLimitsBody(options), ...(credits !== undefined && { credits }) };
-          showGroup(context, command, await administration.createGroup(body));
+          showGroup(context, command, config, await administration.createGroup(toLimitsBody(options)));
           warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
         },
         { beginsKeys: true },
@@ -68,16 +60,22 @@ function addCreate(groups: Command, context: CliContext): void {
 }
 
 function addList(groups: Command, context: CliContext): void {
-  const list = groups
-    .command('list')
+  const list = addExportOptions(groups.command('list'))
     .description('list all groups, newest first')
     .action((_options: unknown, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
-        const data = await listAllGroups(administration);
-        createPrinter(context, command).show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
+      withAdministration(context, async ({ administration, config }) => {
+        const pages = pagesOfGroups(administration);
+        if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (group) => group })) return;
+        const data = await collect(pages);
+        const printer = createPrinter(context, command);
+        printer.show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
+        printer.noteCurrency(config);
       }),
     );
-  addExamples(list, [['groups list', 'with balances and what was spent']]);
+  addExamples(list, [
+    ['groups list', 'with balances and what was spent'],
+    ['groups list --csv > groups.csv', 'for a spreadsheet'],
+  ]);
 }
 
 function addSwitches(groups: Command, context: CliContext): void {
@@ -119,16 +117,21 @@ function onGroup(
   act: (administration: Administration, id: GroupId, options: LimitOptions) => Promise<AdminGroup>,
 ): Command {
   return command.argument('<group>', WHICH).action((text: string, options: LimitOptions, command: Command) =>
-    withAdministration(context, async ({ administration }) => {
-      showGroup(context, command, await act(administration, await administration.findGroupId(text), options));
+    withAdministration(context, async ({ administration, config }) => {
+      showGroup(context, command, config, await act(administration, await administration.findGroupId(text), options));
     }),
   );
 }
 
-function showGroup(context: CliContext, command: Command, group: AdminGroup): void {
+function showGroup(context: CliContext, command: Command, { prices }: Pick<Config, 'prices'>, group: AdminGroup): void {
   createPrinter(context, command).show(group, (paint) =>
     formatFields(
-      [['id', group.id], ['name', group.name], ['keys', formatCount(group.keys)], ...describeAccount(group)],
+      [
+        ['id', group.id],
+        ['name', group.name],
+        ['keys', formatCount(group.keys)],
+        ...describeAccount(group, prices?.currency),
+      ],
       paint,
     ),
   );
@@ -143,4 +146,11 @@ const COLUMNS: readonly Column<AdminGroup>[] = [
   { title: 'HELD', of: ({ held }) => held, align: 'right' },
   { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
   { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
+];
+
+const FIELDS: readonly Field<AdminGroup>[] = [
+  { name: 'id', of: ({ id }) => id },
+  { name: 'name', of: ({ name }) => name },
+  { name: 'keys', of: ({ keys }) => keys },
+  ...ACCOUNT_FIELDS,
 ];

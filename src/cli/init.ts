@@ -30,9 +30,11 @@ export function addInit(program: Command, context: CliContext): void {
       for (const { name } of files) refuseWhereThereIs(name);
       for (const { name, content } of files) if (!writePrivateFile(name, content)) throw thereIs(name);
       const names = files.map(({ name }) => name);
+      const isStatic = report.settings['AUTH_MODE'] === 'static';
       createPrinter(context, command).show({ object: 'init', files: names, verdict }, (paint) => [
         paint('green', verdict),
         `${names.join(' and ')} written. Start the gateway with \`${COMMAND_LINE} start\`.`,
+        ...(isStatic ? [`The backend checks no key. Clients need the one in ${ENV_FILE}: API_KEYS.`] : []),
       ]);
     });
   });

@@ -4,7 +4,7 @@ import { loadSecret } from '../config/gateway-secret.ts';
 import { createMark } from '../identity/identities.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
-import { listAllKeys, withAdministration } from './administration.ts';
+import { collect, pagesOfKeys, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findExistingDatabase } from './database.ts';
 import { formatNumberOf } from './format.ts';
@@ -31,7 +31,7 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   if (accepted && (await changeMark(database, { from: former, to: marks[0] })) !== marks[0]) {
     throw new CliError('Another process has changed the secret of the database at this moment; look again.');
   }
-  const keys = await withAdministration(context, async ({ administration }) => listAllKeys(administration));
+  const keys = await withAdministration(context, async ({ administration }) => collect(pagesOfKeys(administration)));
   const file = nameDatabase(database);
   const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? keys.length : 0 };
   const printer = createPrinter(context, command);

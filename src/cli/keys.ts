@@ -1,53 +1,38 @@
 import type { Command } from 'commander';
 import type { Administration } from '../accounts/administration.ts';
+import type { Config } from '../config/config.ts';
 import type { KeyId } from '../contract/ids.ts';
-import type { AdminGroup, AdminKey, IssuedKey, UpdateGroup, UpdateKey } from '../contract/types.ts';
-import { listAllKeys, withAdministration } from './administration.ts';
+import type { AdminGroup, AdminKey, IssuedKey } from '../contract/types.ts';
+import { collect, pagesOfKeys, withAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { formatCount, formatMomentOr } from './format.ts';
+import { addExportOptions, exportRows, type Field } from './export.ts';
+import { formatCount, formatMoment, formatMoney, formatUtcOr, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import {
-  orNull,
-  orWord,
-  type OrNothing,
-  parseAmountText,
-  parseDuration,
-  parseExpiry,
-  parseList,
-  wholeNumber,
-} from './options.ts';
+  addCreditsOption,
+  addGroupOption,
+  addLimitOptions,
+  toKeyBody,
+  warnOfMode,
+  warnOfTokens,
+  type KeyOptions,
+} from './key-options.ts';
+import { addImport } from './keys-import.ts';
 import { addSecret } from './keys-secret.ts';
+import { parseDuration } from './options.ts';
 import { createPrinter, type Paint, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
-interface KeyOptions extends LimitOptions {
-  readonly group?: OrNothing<string>;
-  /** In milliseconds. */
-  readonly grace?: number;
-}
-
-/** What keys and groups have alike. */
-export interface LimitOptions {
-  readonly name?: string;
-  readonly models?: OrNothing<string[]>;
-  readonly rpm?: OrNothing<number>;
-  readonly tpm?: OrNothing<number>;
-  readonly spendPerDay?: OrNothing<string>;
-  readonly spendPerMonth?: OrNothing<string>;
-  /** Unix time in seconds. */
-  readonly expires?: OrNothing<number>;
-}
-
-const MAX_RATE = 1_000_000_000;
 const MAX_GRACE_MS = 31_536_000_000;
 
 /** Adds `keys`, which manages the keys of AUTH_MODE=managed. */
 export function addKeys(program: Command, context: CliContext): void {
   const keys = program
     .command('keys')
-    .description('issue keys and change them; a running gateway heeds it within a second (AUTH_MODE=managed)');
+    .description('issue keys and change them; a running gateway notices it within a second (AUTH_MODE=managed)');
   addCreate(keys, context);
+  addImport(keys, context);
   addList(keys, context);
   addShow(keys, context);
   addUpdate(keys, context);
@@ -58,19 +43,16 @@ export function addKeys(program: Command, context: CliContext): void {
 }
 
 function addCreate(keys: Command, context: CliContext): void {
-  const create = addGroupOption(addLimitOptions(keys.command('create'), context))
+  const create = addCreditsOption(addGroupOption(addLimitOptions(keys.command('create'), context), context), context)
     .description('issue a key; its secret is shown this once')
     .requiredOption('--name <name>', 'what people call it')
-    .option('--credits <amount>', 'makes it prepaid, with these credits; else its limits alone hold', parseAmountText)
-    .action((options: KeyOptions & { readonly credits?: string }, command: Command) =>
+    .action((options: KeyOptions, command: Command) =>
       withAdministration(
         context,
         async ({ administration, config }) => {
-          const { credits } = options;
-          const key = await administration.createKey({ ...toBody(options), ...(credits !== undefined && { credits }) });
-          showKey(context, command, key);
+          showKey(context, command, config, await administration.createKey(toKeyBody(options)));
           warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
-          if (config.authMode !== 'managed') createPrinter(context, command).note(NOT_MANAGED);
+          warnOfMode(context, command, config);
         },
         { beginsKeys: true },
       ),
@@ -83,77 +65,25 @@ function addCreate(keys: Command, context: CliContext): void {
   ]);
 }
 
-const NOT_MANAGED = 'The gateway takes such keys with AUTH_MODE=managed only; set it before its next start.';
-
-/** Says that requests which name no limit of their output never run. */
-export function warnOfTokens(
-  context: CliContext,
-  command: Command,
-  { tpm }: Pick<LimitOptions, 'tpm'>,
-  defaultMaxOutputTokens: number,
-): void {
-  if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
-  createPrinter(context, command).note(
-    `A request that names no max_output_tokens counts as its input and ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
-      `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it never runs.`,
-  );
-}
-
-function addGroupOption(command: Command): Command {
-  return command.option(
-    '--group <group>',
-    'its group, by id or name; none for no group',
-    orWord('none', (text) => text),
-  );
-}
-
-/** Adds the options that keys and groups have alike. */
-export function addLimitOptions(command: Command, { nowMs }: CliContext): Command {
-  const rate = orWord('none', wholeNumber(1, MAX_RATE));
-  const amount = orWord('none', parseAmountText);
-  return command
-    .option('--models <list>', 'what it may use, such as gpt-4o,llama*; any for all', orWord('any', parseList))
-    .option('--rpm <n>', 'requests per minute; none for no limit', rate)
-    .option('--tpm <n>', 'tokens per minute; none for no limit', rate)
-    .option('--spend-per-day <amount>', 'such as 5.00; none for no limit', amount)
-    .option('--spend-per-month <amount>', 'such as 100.00; none for no limit', amount)
-    .option('--expires <when>', 'such as 30d or 2027-01-31; never for no end', orWord('never', parseExpiry(nowMs)));
-}
-
-function toBody({ group, ...options }: KeyOptions): UpdateKey {
-  return { ...toLimitsBody(options), ...(group !== undefined && { group: orNull(group) }) };
-}
-
-/** Returns what the options change. */
-export function toLimitsBody(options: LimitOptions): UpdateGroup {
-  const { name, models, rpm, tpm, spendPerDay, spendPerMonth, expires } = options;
-  const limits = {
-    ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
-    ...(tpm !== undefined && { tokens_per_minute: orNull(tpm) }),
-    ...(spendPerDay !== undefined && { spend_per_day: orNull(spendPerDay) }),
-    ...(spendPerMonth !== undefined && { spend_per_month: orNull(spendPerMonth) }),
-  };
-  return {
-    ...(name !== undefined && { name }),
-    ...(models !== undefined && { models: orNull(models) }),
-    ...(expires !== undefined && { expires_at: orNull(expires) }),
-    ...(Object.keys(limits).length > 0 && { limits }),
-  };
-}
-
 function addList(keys: Command, context: CliContext): void {
-  const list = keys
-    .command('list')
+  const list = addExportOptions(keys.command('list'))
     .description('list all keys, newest first')
     .option('--group <group>', 'only those of this group, by id or name')
     .action(({ group }: { readonly group?: string }, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
+      withAdministration(context, async ({ administration, config }) => {
         const groupId = group === undefined ? undefined : await administration.findGroupId(group);
-        const data = await listAllKeys(administration, groupId);
-        createPrinter(context, command).show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
+        const pages = pagesOfKeys(administration, groupId);
+        if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (key) => key })) return;
+        const data = await collect(pages);
+        const printer = createPrinter(context, command);
+        printer.show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
+        printer.noteCurrency(config);
       }),
     );
-  addExamples(list, [['keys list', 'with balances and what was spent']]);
+  addExamples(list, [
+    ['keys list', 'with balances and what was spent'],
+    ['keys list --csv > keys.csv', 'for a spreadsheet'],
+  ]);
 }
 
 function addShow(keys: Command, context: CliContext): void {
@@ -166,10 +96,10 @@ function addShow(keys: Command, context: CliContext): void {
 }
 
 function addUpdate(keys: Command, context: CliContext): void {
-  const update = addGroupOption(addLimitOptions(keys.command('update'), context))
+  const update = addGroupOption(addLimitOptions(keys.command('update'), context), context)
     .description('change what is named, and nothing else')
     .option('--name <name>', 'what people call it');
-  onKey(update, context, (administration, id, options) => administration.updateKey(id, toBody(options)));
+  onKey(update, context, (administration, id, options) => administration.updateKey(id, toKeyBody(options)));
   addExamples(update, [
     ['keys update alice --rpm 120 --expires never', 'a new limit, and no end'],
     ['keys update alice --spend-per-day none', 'takes a limit away'],
@@ -234,15 +164,20 @@ function onKey(
   act: (administration: Administration, id: KeyId, options: KeyOptions) => Promise<AdminKey | IssuedKey>,
 ): void {
   command.argument('<key>', WHICH).action((text: string, options: KeyOptions, command: Command) =>
-    withAdministration(context, async ({ administration }) => {
-      showKey(context, command, await act(administration, await administration.findKeyId(text), options));
+    withAdministration(context, async ({ administration, config }) => {
+      showKey(context, command, config, await act(administration, await administration.findKeyId(text), options));
     }),
   );
 }
 
-function showKey(context: CliContext, command: Command, key: AdminKey | IssuedKey): void {
+function showKey(
+  context: CliContext,
+  command: Command,
+  { prices }: Pick<Config, 'prices'>,
+  key: AdminKey | IssuedKey,
+): void {
   const printer = createPrinter(context, command);
-  printer.show(key, (paint) => describe(key, paint));
+  printer.show(key, (paint) => describe(key, prices?.currency, paint));
   if ('secret' in key) printer.note('The secret is shown this once. Only a hash of it is kept.');
 }
 
@@ -262,10 +197,36 @@ const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'HELD', of: ({ held }) => held, align: 'right' },
   { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
   { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
-  { title: 'EXPIRES (UTC)', of: ({ expires_at }) => formatMomentOr('never', toMs(expires_at)) },
+  { title: 'EXPIRES (UTC)', of: ({ expires_at }) => (expires_at === null ? 'never' : formatMoment(expires_at * 1000)) },
 ];
 
-function describe(key: AdminKey | IssuedKey, paint: Paint): string[] {
+type Account = Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>;
+
+/** What the CSV of keys and of groups has alike. */
+export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
+  { name: 'status', of: ({ status }) => status },
+  { name: 'created_at', of: ({ created_at }) => toTimestamp(toMs(created_at)) },
+  { name: 'expires_at', of: ({ expires_at }) => toTimestamp(toMs(expires_at)) },
+  { name: 'models', of: ({ models }) => models?.join(',') ?? null },
+  { name: 'requests_per_minute', of: ({ limits }) => limits.requests_per_minute },
+  { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
+  { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
+  { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
+  { name: 'balance', of: ({ balance }) => balance },
+  { name: 'held', of: ({ held }) => held },
+  { name: 'spent_today', of: ({ spent_today }) => spent_today },
+  { name: 'spent_this_month', of: ({ spent_this_month }) => spent_this_month },
+];
+
+const FIELDS: readonly Field<AdminKey>[] = [
+  { name: 'id', of: ({ id }) => id },
+  { name: 'name', of: ({ name }) => name },
+  { name: 'group', of: ({ group }) => group?.name ?? null },
+  { name: 'prefix', of: ({ prefix }) => prefix },
+  ...ACCOUNT_FIELDS,
+];
+
+function describe(key: AdminKey | IssuedKey, currency: string | undefined, paint: Paint): string[] {
   return formatFields(
     [
       ['id', key.id],
@@ -273,31 +234,32 @@ function describe(key: AdminKey | IssuedKey, paint: Paint): string[] {
       ['name', key.name],
       ['prefix', key.prefix],
       ['group', key.group?.name ?? 'none'],
-      ['former secret until', formatMomentOr('none', toMs(key.former_secret_until))],
-      ...describeAccount(key),
+      ['former secret until', formatUtcOr('none', toMs(key.former_secret_until))],
+      ...describeAccount(key, currency),
     ],
     paint,
   );
 }
 
-type Field = readonly [name: string, value: string];
+type Described = readonly [name: string, value: string];
 
 /** Returns what keys and groups have alike. */
-export function describeAccount(account: Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>): readonly Field[] {
+export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
   const { limits } = account;
+  const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));
   return [
     ['status', account.status],
-    ['created', formatMomentOr('', toMs(account.created_at))],
-    ['expires', formatMomentOr('never', toMs(account.expires_at))],
+    ['created', formatUtcOr('', toMs(account.created_at))],
+    ['expires', formatUtcOr('never', toMs(account.expires_at))],
     ['models', account.models?.join(', ') ?? 'any'],
     ['requests per minute', formatLimit(limits.requests_per_minute)],
     ['tokens per minute', formatLimit(limits.tokens_per_minute)],
-    ['spend per day', limits.spend_per_day ?? 'no limit'],
-    ['spend per month', limits.spend_per_month ?? 'no limit'],
-    ['balance', account.balance ?? 'not prepaid'],
-    ['held', account.held],
-    ['spent today', account.spent_today],
-    ['spent this month', account.spent_this_month],
+    ['spend per day', money(limits.spend_per_day, 'no limit')],
+    ['spend per month', money(limits.spend_per_month, 'no limit')],
+    ['balance', money(account.balance, 'not prepaid')],
+    ['held', money(account.held)],
+    ['spent today', money(account.spent_today)],
+    ['spent this month', money(account.spent_this_month)],
   ];
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { findNodeProblem } from '../process/node-version.ts';
+import { findStartProblem } from '../process/start-problem.ts';
 import { CliError } from './context.ts';
 
-const nodeProblem = findNodeProblem(process.versions.node);
-if (nodeProblem === undefined) {
+const problem = findStartProblem();
+if (problem === undefined) {
   process.exitCode = await run();
 } else {
-  console.error(nodeProblem);
+  console.error(problem);
   process.exitCode = 1;
 }
 
@@ -20,6 +20,8 @@ async function run(): Promise<number> {
   const { loadEnvFile } = await import('../config/env-file.ts');
   // A reader such as `head` has what it wants when it closes the output.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  // The exit status still says what nobody reads.
+  process.stderr.on('error', () => undefined);
   let fileNames: ReadonlySet<string>;
   try {
     fileNames = loadEnvFile(process.env);

@@ -10,6 +10,8 @@ export interface Printer {
   show(value: unknown, lines: (paint: Paint) => readonly string[]): void;
   /** Writes to standard error, so that the output stays as it is. */
   note(text: string): void;
+  /** Notes for people the unit of the amounts of a table, if it has one. */
+  noteCurrency(config: { readonly prices: { readonly currency: string } | null }): void;
 }
 
 /** Returns a printer with colours on a terminal, unless `--no-color` or `NO_COLOR` refuses them. */
@@ -17,13 +19,17 @@ export function createPrinter({ env, stdout, stderr }: CliContext, command: Comm
   const { json = false, color = true }: GlobalOptions = command.optsWithGlobals();
   const isColored = color && stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '';
   const paint: Paint = (style, text) => (isColored ? styleText(style, text, { validateStream: false }) : text);
+  const note = (text: string): void => void stderr.write(`${text}\n`);
   return {
     isJson: json,
     show(value, lines) {
       const text = json ? JSON.stringify(value, null, 2) : lines(paint).join('\n');
       stdout.write(`${text}\n`);
     },
-    note: (text) => void stderr.write(`${text}\n`),
+    note,
+    noteCurrency({ prices }) {
+      if (!json && prices !== null) note(`Amounts are in ${prices.currency}.`);
+    },
   };
 }
 

@@ -5,13 +5,14 @@ import { ConfigError } from '../config/config.ts';
 import { ApiError } from '../core/errors.ts';
 import { addBackends } from './backends.ts';
 import { addConfig } from './config.ts';
-import type { CliContext } from './context.ts';
+import { UsageError, type CliContext } from './context.ts';
 import { addCredits } from './credits.ts';
 import { addDatabase } from './db.ts';
 import { addDoctor } from './doctor.ts';
 import { addGroups } from './groups.ts';
 import { addInit } from './init.ts';
 import { addKeys } from './keys.ts';
+import { addPrices } from './prices.ts';
 import { addRequests } from './requests.ts';
 import { addRun } from './run.ts';
 import { addDemo, addStart } from './start.ts';
@@ -43,7 +44,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
       return EXIT.wrongSettings;
     }
     context.stderr.write(`${describeFailure(error)}\n`);
-    return EXIT.failed;
+    return error instanceof UsageError ? EXIT.wrongUsage : EXIT.failed;
   }
 }
 
@@ -53,7 +54,7 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
     .version(packageJson.version)
     .option('--json', 'print JSON instead of a table')
     .option('--no-color', 'print without colours (as NO_COLOR=1 does)')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
@@ -73,10 +74,16 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
   addCredits(program, context);
   addRequests(program, context);
   addUsage(program, context);
+  addPrices(program, context);
   addBackends(program, context);
   addDatabase(program, context);
   addConfig(program, context);
   return program;
+}
+
+/** As in the help of the command itself, which may name its arguments in another way than it declares them. */
+function subcommandTerm(command: Command): string {
+  return `${command.name()} ${command.usage().replace('[options]', '').trim()}`.trim();
 }
 
 function describeFailure(error: unknown): string {

@@ -3,9 +3,9 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { labelCaller } from '../accounts/usage.ts';
 import type { Config } from '../config/config.ts';
 import { formatAmount } from '../core/money/decimal.ts';
-import { ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
-import type { GroupId, RequestId } from '../contract/ids.ts';
-import { parseGroupId, parseRequestId } from '../core/ids.ts';
+import { ApiError, ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
+import type { RequestId } from '../contract/ids.ts';
+import { parseRequestId } from '../core/ids.ts';
 import { toRecord } from '../requests/show-record.ts';
 import {
   MOST_CALLERS,
@@ -15,8 +15,11 @@ import {
   type RecordStatus,
 } from '../store/store.ts';
 import { CliError, type CliContext } from './context.ts';
+import { withAdministration, type OpenAdministration } from './administration.ts';
 import { withStore, type OpenStore } from './database.ts';
-import { formatCount, formatMoment, formatMomentOr, formatSpan } from './format.ts';
+import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
+import { formatCount, formatMoment, formatMoney, formatSpan, formatUtcOr, toTimestamp } from './format.ts';
+import { createNames, type Names } from './names.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { addExamples } from './help.ts';
 import { parseDuration, parseMoment, wholeNumber } from './options.ts';
@@ -26,7 +29,7 @@ import { formatFields, formatTable, type Column } from './table.ts';
 const CLEAR_SCREEN = '\u{1b}[H\u{1b}[J';
 
 interface ListOptions {
-  readonly limit: number;
+  readonly limit?: number;
   readonly after?: RequestId;
   readonly status?: RecordStatus;
   readonly model?: string;
@@ -50,35 +53,45 @@ export function addRequests(program: Command, context: CliContext): void {
   addWatch(requests, context);
 }
 
+const USUAL_LIMIT = 20;
+
 function addFilters(command: Command): Command {
   return command
-    .addOption(new Option('--status <status>').choices(['processing', 'succeeded', 'failed', 'cancelled']))
+    .addOption(
+      new Option('--status <status>', 'only requests in this state').choices([
+        'processing',
+        'succeeded',
+        'failed',
+        'cancelled',
+      ]),
+    )
     .option('--model <model>', 'only requests for this model, as the caller named it')
     .option('--error <code>', 'only requests that ended with this error, as the column ERROR shows it', toErrorCode)
-    .option('--key <key>', 'only requests of this caller: the name of a key, or what the column KEY shows')
+    .option('--key <key>', 'only requests of this key, by id, prefix or name; or of a caller whose hash begins so')
     .option('--group <group>', 'only requests of this group, by id or name')
-    .option('--from <time>', 'only requests that arrived at this time or later', parseMoment)
-    .option('--until <time>', 'only requests that arrived before this time', parseMoment)
-    .option('--limit <n>', 'how many, up to 100', wholeNumber(1, 100), 20);
+    .option('--from <time>', 'only requests that arrived at this time (UTC) or later', parseMoment)
+    .option('--until <time>', 'only requests that arrived before this time (UTC)', parseMoment)
+    .option('--limit <n>', `how many, up to 100; without it ${USUAL_LIMIT}`, wholeNumber(1, 100));
 }
 
 function addList(requests: Command, context: CliContext): void {
-  const list = addFilters(requests.command('list'))
+  const list = addExportOptions(addFilters(requests.command('list')))
     .description('list requests, newest first')
     .option('--after <id>', 'continue after this request', toId)
     .action((options: ListOptions, command: Command) =>
-      withStore(context, async ({ store, config }) => {
-        const page = await listPage(store, options);
-        const value = {
-          object: 'list',
-          data: page.records.map(toJson(config)),
-          has_more: page.hasMore,
-          last_id: page.lastId,
-        };
-        createPrinter(context, command).show(value, (paint) => {
-          const more = page.hasMore ? [`More: --after ${page.lastId}`] : [];
-          return [...tableOf(page.records, paint), ...more];
+      withAdministration(context, async (opened) => {
+        const listPage = await prepareList(opened, options);
+        const toJson = toJsonWith(opened.config);
+        const pages = isExport(command) ? pagesOf(listPage, options) : [];
+        if (await exportRows(context, command, { pages, fields: FIELDS, toJson })) return;
+        const { records, lastId, hasMore } = await listPage(options);
+        const value = { object: 'list', data: records.map(toJson), has_more: hasMore, last_id: lastId };
+        const printer = createPrinter(context, command);
+        printer.show(value, (paint) => {
+          const more = hasMore ? [`More: --after ${lastId}`] : [];
+          return [...tableOf(records, paint), ...more];
         });
+        printer.noteCurrency(opened.config);
       }),
     );
   addExamples(list, [
@@ -86,6 +99,7 @@ function addList(requests: Command, context: CliContext): void {
     ['requests list --group research --status failed', 'of all keys of a group'],
     ['requests list --key alice --model llama-3.3-70b', 'of one key, for one model'],
     ['requests list --error upstream_timeout --from 2026-11-01', 'of one error, since a day'],
+    ['requests list --from 2026-11-01 --csv > november.csv', 'all of them, for a spreadsheet'],
   ]);
 }
 
@@ -98,7 +112,10 @@ function addShow(requests: Command, context: CliContext): void {
       withStore(context, async ({ store, config }) => {
         const record = await store.findAny(id);
         if (record === undefined) throw unknownRequest(id);
-        createPrinter(context, command).show(toJson(config)(record), (paint) => describe(record, paint));
+        const named = await nameOne(createNames(store), record);
+        createPrinter(context, command).show(toJsonWith(config)(named), (paint) =>
+          describe(named, config.prices?.currency, paint),
+        );
       }),
     );
   addExamples(show, [['requests show req_…', 'the id is the x-request-id of the reply']]);
@@ -115,7 +132,8 @@ function addCancel(requests: Command, context: CliContext): void {
         const record = asked && (await store.findAny(id));
         if (record === undefined) throw unknownRequest(id);
         const printer = createPrinter(context, command);
-        printer.show(toJson(config)(record), (paint) => describe(record, paint));
+        const named = await nameOne(createNames(store), record);
+        printer.show(toJsonWith(config)(named), (paint) => describe(named, config.prices?.currency, paint));
         printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had ended before, and stays as it is.');
       }),
     );
@@ -133,15 +151,17 @@ function addWatch(requests: Command, context: CliContext): void {
       new Option('--every <duration>', 'how often to look').argParser(parseDuration(3_600_000)).default(1000, '1s'),
     )
     .action((options: WatchOptions, command: Command) =>
-      withStore(context, async ({ store, config }) => {
+      withAdministration(context, async (opened) => {
         const printer = createPrinter(context, command);
+        const listPage = await prepareList(opened, options);
+        const toJson = toJsonWith(opened.config);
         const signal = context.interruption();
         const print =
           context.stdout.isTTY === true && !printer.isJson
             ? redraw(context, (records) => printer.show(undefined, (paint) => tableOf(records, paint)))
-            : printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(config)(record)) : toLine);
+            : printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(record)) : toLine);
         while (!signal.aborted) {
-          print(await listNewest(store, options));
+          print((await listPage(options)).records);
           await delay(options.every, undefined, { signal }).catch(() => undefined);
         }
       }),
@@ -152,39 +172,79 @@ function addWatch(requests: Command, context: CliContext): void {
   ]);
 }
 
-async function listNewest(store: OpenStore, options: ListOptions): Promise<readonly OwnedRecord[]> {
-  return (await listPage(store, options)).records;
+/** A record with the names of its key and its group. */
+interface NamedRecord extends OwnedRecord {
+  readonly keyName: string;
+  readonly groupName: string | null;
 }
 
-async function listPage(store: OpenStore, options: ListOptions): Promise<OperatorPage> {
-  const page = await store.listAll({
+interface NamedPage extends OperatorPage {
+  readonly records: readonly NamedRecord[];
+}
+
+type ListPage = (part: Pick<ListOptions, 'limit' | 'after'>) => Promise<NamedPage>;
+
+/** Looks up the key and the group of the options once. */
+async function prepareList({ store, administration }: OpenAdministration, options: ListOptions): Promise<ListPage> {
+  const { key, group } = options;
+  const query = {
     ...toQuery(options),
-    ...(options.key !== undefined && { callerPrefix: await findCaller(store, options.key) }),
-    ...(options.group !== undefined && { groupId: await findGroup(store, options.group) }),
-  });
-  if (page !== undefined) return page;
-  throw new CliError(
-    `More than ${MOST_CALLERS} callers begin with ${options.key}; give more of the one that you mean.`,
-  );
+    ...(key !== undefined && { callerPrefix: await findCaller({ store, administration }, key) }),
+    ...(group !== undefined && { groupId: await administration.findGroupId(group) }),
+  };
+  return async ({ limit = USUAL_LIMIT, after }) => {
+    const page = await store.listAll({ ...query, limit, ...(after !== undefined && { after }) });
+    if (page === undefined) {
+      throw new CliError(`More than ${MOST_CALLERS} callers begin with ${key}; give more of the one that you mean.`);
+    }
+    return { ...page, records: await nameAll(store, page.records) };
+  };
 }
 
-async function findCaller(store: OpenStore, text: string): Promise<string> {
-  const page = await store.listKeys({ limit: 2, name: text });
-  const [key, ...others] = page?.keys ?? [];
-  if (others.length > 0) throw new CliError('There are several such keys; name one by its id.');
-  return key?.keyId ?? text;
+const EXPORT_PAGE = 100;
+
+async function* pagesOf(listPage: ListPage, options: ListOptions): AsyncGenerator<readonly NamedRecord[]> {
+  const { limit = EXPORT_PAGE } = options;
+  let page = await listPage({ ...options, limit });
+  yield page.records;
+  while (page.hasMore && options.limit === undefined && page.lastId !== null) {
+    page = await listPage({ limit, after: page.lastId });
+    yield page.records;
+  }
 }
 
-async function findGroup(store: OpenStore, text: string): Promise<GroupId> {
-  const groupId = parseGroupId(text);
-  if (groupId !== undefined) return groupId;
-  const page = await store.listGroups({ limit: 1, name: text });
-  const [group] = page?.groups ?? [];
-  if (group === undefined) throw new CliError('There is no group with this id or name.');
-  return group.groupId;
+/** Returns the id of a key, or the beginning of the hash of a caller without one. */
+async function findCaller(
+  { store, administration }: Pick<OpenAdministration, 'store' | 'administration'>,
+  text: string,
+): Promise<string> {
+  try {
+    return await administration.findKeyId(text);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+    const page = await store.listAll({ callerPrefix: text, limit: 1 });
+    if (page === undefined || page.records.length > 0 || page.hasMore) return text;
+    throw new CliError('There is no key with this id, prefix or name, and no caller whose hash begins so.', {
+      cause: error,
+    });
+  }
 }
 
-type PrintRecords = (records: readonly OwnedRecord[]) => void;
+function nameAll(store: OpenStore, records: readonly OwnedRecord[]): Promise<readonly NamedRecord[]> {
+  const names = createNames(store);
+  return Promise.all(records.map((record) => nameOne(names, record)));
+}
+
+async function nameOne(names: Names, record: OwnedRecord): Promise<NamedRecord> {
+  const { caller, groupId } = record;
+  return {
+    ...record,
+    keyName: await names.ofCaller(caller),
+    groupName: groupId === null ? null : await names.ofGroup(groupId),
+  };
+}
+
+type PrintRecords = (records: readonly NamedRecord[]) => void;
 
 function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   return (records) => {
@@ -193,7 +253,7 @@ function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   };
 }
 
-function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => string): PrintRecords {
+function printChanges({ stdout }: CliContext, toText: (record: NamedRecord) => string): PrintRecords {
   let before = new Map<RequestId, string>();
   return (records) => {
     const lines = new Map(records.map((record) => [record.requestId, toText(record)]));
@@ -202,17 +262,15 @@ function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => s
   };
 }
 
-function toLine(record: OwnedRecord): string {
+function toLine(record: NamedRecord): string {
   return [...COLUMNS, BACKEND]
     .map(({ of }) => of(record))
     .filter((text) => text !== '')
     .join('  ');
 }
 
-function toQuery({ limit, after, status, model, error, from, until }: ListOptions): OperatorQuery {
+function toQuery({ status, model, error, from, until }: ListOptions): Omit<OperatorQuery, 'limit'> {
   return {
-    limit,
-    ...(after !== undefined && { after }),
     ...(status !== undefined && { status }),
     ...(model !== undefined && { model }),
     ...(error !== undefined && { errorCode: error }),
@@ -243,12 +301,12 @@ const STATUS_STYLES: Readonly<Record<RecordStatus, Style>> = {
   cancelled: 'yellow',
 };
 
-const COLUMNS: readonly Column<OwnedRecord>[] = [
+const COLUMNS: readonly Column<NamedRecord>[] = [
   { title: 'STARTED (UTC)', of: ({ createdAtMs }) => formatMoment(createdAtMs) },
   { title: 'ID', of: ({ requestId }) => requestId },
   { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
   { title: 'MODEL', of: ({ model }) => model },
-  { title: 'KEY', of: ({ caller }) => labelCaller(caller) },
+  { title: 'KEY', of: ({ keyName }) => keyName },
   { title: 'TOOK', of: tookOf, align: 'right' },
   { title: 'IN', of: ({ usage }) => (usage === null ? '' : formatCount(usage.input_tokens)), align: 'right' },
   { title: 'OUT', of: ({ usage }) => (usage === null ? '' : formatCount(usage.output_tokens)), align: 'right' },
@@ -256,9 +314,9 @@ const COLUMNS: readonly Column<OwnedRecord>[] = [
   { title: 'ERROR', of: ({ errorCode }) => errorCode ?? '' },
 ];
 
-const BACKEND: Column<OwnedRecord> = { title: 'BACKEND', of: ({ upstream }) => upstream ?? '' };
+const BACKEND: Column<NamedRecord> = { title: 'BACKEND', of: ({ upstream }) => upstream ?? '' };
 
-function tableOf(records: readonly OwnedRecord[], paint: Paint): string[] {
+function tableOf(records: readonly NamedRecord[], paint: Paint): string[] {
   const hasNames = records.some(({ upstream }) => upstream !== null);
   return formatTable(hasNames ? [...COLUMNS, BACKEND] : COLUMNS, records, paint);
 }
@@ -267,7 +325,7 @@ function tookOf({ createdAtMs, completedAtMs }: OwnedRecord): string {
   return completedAtMs === null ? '' : formatSpan(completedAtMs - createdAtMs);
 }
 
-function describe(record: OwnedRecord, paint: Paint): string[] {
+function describe(record: NamedRecord, currency: string | undefined, paint: Paint): string[] {
   const { usage, errorCode } = record;
   const estimated = record.usageEstimated ? ' (estimated)' : '';
   return formatFields(
@@ -278,15 +336,15 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
       ['model', record.model],
       ['stream', record.stream ? 'yes' : 'no'],
       ...(record.upstream === null ? [] : [['backend', record.upstream] as const]),
-      ['key', labelCaller(record.caller)],
-      ['group', record.groupId ?? 'none'],
-      ['started', `${formatMoment(record.createdAtMs)} UTC`],
-      ['ended', formatMomentOr('not yet', record.completedAtMs)],
+      ['key', record.keyName],
+      ['group', record.groupName ?? 'none'],
+      ['started', formatUtcOr('', record.createdAtMs)],
+      ['ended', formatUtcOr('not yet', record.completedAtMs)],
       ['took', tookOf(record)],
-      ['cancel asked for', formatMomentOr('no', record.cancelRequestedAtMs)],
+      ['cancel asked for', formatUtcOr('no', record.cancelRequestedAtMs)],
       ['input tokens', usage === null ? 'not known' : formatCount(usage.input_tokens) + estimated],
       ['output tokens', usage === null ? 'not known' : formatCount(usage.output_tokens) + estimated],
-      ['cost', record.costMicro === null ? 'none' : formatAmount(record.costMicro)],
+      ['cost', record.costMicro === null ? 'none' : formatMoney(formatAmount(record.costMicro), currency)],
       ['incomplete', record.incompleteReason ?? 'no'],
       ['error', errorCode === null ? 'none' : `${errorCode}: ${ERRORS[errorCode].message}`],
     ],
@@ -294,11 +352,34 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
   );
 }
 
-function toJson(config: Config): (record: OwnedRecord) => object {
+function toJsonWith(config: Config): (record: NamedRecord) => object {
   const baseUrl = toGatewayUrl(config);
   return (record) => ({
     ...toRecord(record, { baseUrl, exposeUpstream: true }),
     key: labelCaller(record.caller),
     group: record.groupId,
+    key_name: record.keyName,
+    group_name: record.groupName,
   });
 }
+
+const FIELDS: readonly Field<NamedRecord>[] = [
+  { name: 'request_id', of: ({ requestId }) => requestId },
+  { name: 'status', of: ({ status }) => status },
+  { name: 'endpoint', of: ({ endpoint }) => endpoint },
+  { name: 'model', of: ({ model }) => model },
+  { name: 'stream', of: ({ stream }) => String(stream) },
+  { name: 'group', of: ({ groupName }) => groupName },
+  { name: 'key', of: ({ keyName }) => keyName },
+  { name: 'created_at', of: ({ createdAtMs }) => toTimestamp(createdAtMs) },
+  { name: 'completed_at', of: ({ completedAtMs }) => toTimestamp(completedAtMs) },
+  { name: 'duration_ms', of: ({ createdAtMs, completedAtMs }) => completedAtMs && completedAtMs - createdAtMs },
+  { name: 'input_tokens', of: ({ usage }) => usage?.input_tokens ?? null },
+  { name: 'cached_tokens', of: ({ usage }) => usage?.input_tokens_details.cached_tokens ?? null },
+  { name: 'output_tokens', of: ({ usage }) => usage?.output_tokens ?? null },
+  { name: 'usage_estimated', of: ({ usageEstimated }) => String(usageEstimated) },
+  { name: 'cost', of: ({ costMicro }) => (costMicro === null ? null : formatAmount(costMicro)) },
+  { name: 'incomplete_reason', of: ({ incompleteReason }) => incompleteReason },
+  { name: 'error_code', of: ({ errorCode }) => errorCode },
+  { name: 'backend', of: ({ upstream }) => upstream },
+];

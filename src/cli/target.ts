@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
-import { readConfig } from '../config/config.ts';
+import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { ENV_FILE } from '../config/env-file.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
+import type { Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
-import { CliError, type CliContext } from './context.ts';
+import { CliError, UsageError, type CliContext } from './context.ts';
 import type { ExaminationOptions } from './doctor/examine.ts';
 import type { Examined } from './doctor/report.ts';
 import { parseDuration } from './options.ts';
@@ -52,13 +53,10 @@ export async function withTarget<Result>(
   { baseUrl, key, model, dialect, backend, timeout: timeoutMs }: TargetOptions,
   use: (target: Target) => Promise<Result>,
 ): Promise<Result> {
-  const config = readConfig({
-    ...env,
-    ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
-    ...(model !== undefined && { DEFAULT_MODEL_ID: model }),
-    ...(dialect !== undefined && { UPSTREAM_DIALECT: dialect }),
-    // The gateway refuses this setting with AUTH_MODE=passthrough. Here it is the key of a caller.
-    UPSTREAM_API_KEY: '',
+  const config = readTargetConfig(env, {
+    UPSTREAM_BASE_URL: baseUrl,
+    DEFAULT_MODEL_ID: model,
+    UPSTREAM_DIALECT: dialect,
   });
   const apiKey = [key, env['UPSTREAM_API_KEY']].find((text) => text !== undefined && text !== '');
   if (apiKey !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(apiKey)) {
@@ -82,6 +80,29 @@ export async function withTarget<Result>(
     return await use({ ...target, baseUrl: demo.baseUrl, isDemo: true, namedBy: undefined });
   } finally {
     await demo.close();
+  }
+}
+
+const OPTION_OF = {
+  UPSTREAM_BASE_URL: '--base-url',
+  DEFAULT_MODEL_ID: '--model',
+  UPSTREAM_DIALECT: '--dialect',
+} as const;
+
+/** Throws UsageError for a wrong option, in its name, and ConfigError for all else. */
+function readTargetConfig(env: Environment, options: Record<keyof typeof OPTION_OF, string | undefined>): Config {
+  const given = Object.entries(options).filter(([, text]) => text !== undefined);
+  try {
+    // The gateway refuses this setting with AUTH_MODE=passthrough. Here it is the key of a caller.
+    return readConfig({ ...env, ...Object.fromEntries(given), UPSTREAM_API_KEY: '' });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const wrong = error.problems.flatMap((problem) =>
+      Object.entries(OPTION_OF)
+        .filter(([name]) => problem.startsWith(`${name}: `) && given.some(([other]) => other === name))
+        .map(([name, option]) => problem.replace(`${name}: `, `${option}: `)),
+    );
+    throw wrong.length === 0 ? error : new UsageError(wrong.join('\n'));
   }
 }
 

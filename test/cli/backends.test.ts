@@ -63,7 +63,8 @@ describe('backends of the file, on the command line', () => {
 
     it('says why it cannot', async () => {
       const fails = async (env: Readonly<Record<string, string>>) => (await run('backends', { env })).stderr;
-      expect(await fails({})).to.match(/without ADMIN_TOKEN/);
+      expect(await fails({})).to.match(/^ADMIN_TOKEN: must be set/);
+      expect(await run('backends')).to.include({ status: 78 });
       const wrong = { ADMIN_TOKEN: 'another-token-canary', PUBLIC_BASE_URL: gateway.url };
       expect(await fails(wrong)).to.match(/another ADMIN_TOKEN/);
       expect(await fails({ ADMIN_TOKEN, PUBLIC_BASE_URL: 'http://127.0.0.1:1' })).to.match(/No gateway answers/);
@@ -81,6 +82,12 @@ describe('backends of the file, on the command line', () => {
       const { stdout } = await run('doctor', { env: { BACKENDS_FILE: file } });
       expect(stdout).to.contain(`a, ${a.baseUrl}:`).and.to.contain(`b, ${b.baseUrl}:`);
       expect(stdout).not.to.contain('UPSTREAM_');
+    });
+
+    it('gives one document of all of them to a program', async () => {
+      const { stdout } = await run('doctor --json', { env: { BACKENDS_FILE: file } });
+      const { object, data } = JSON.parse(stdout) as { object: string; data: readonly { backend: string }[] };
+      expect([object, data.map(({ backend }) => backend)]).to.deep.equal(['list', ['a', 'b']]);
     });
 
     it('examines one of them by its name', async () => {

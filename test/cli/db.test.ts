@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import { truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { createPrivateFile, makePrivateFolder } from '../../src/store/private-files.ts';
+import { openDatabase } from '../../src/store/sqlite/database.ts';
+import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { run } from '../support/cli.ts';
 import { CALLER, newDraft } from '../support/records.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+/** The last migration of version 0.1. */
+const OF_0_1 = '0005_secret_mark';
 
 describe('db', () => {
   let shop: Workshop;
@@ -76,11 +82,41 @@ describe('db', () => {
     expect(await copy.find(CALLER, draft.requestId)).to.have.property('requestId', draft.requestId);
   });
 
+  it('backup before an upgrade keeps the database as it was, which can be upgraded again', async () => {
+    makePrivateFolder(dirname(shop.file));
+    createPrivateFile(shop.file);
+    const place = MIGRATIONS.findIndex(({ name }) => name === OF_0_1) + 1;
+    openDatabase({ file: shop.file, openWithinMs: 1000, migrations: MIGRATIONS.slice(0, place) }).close();
+    const path = join(shop.folder, 'before.db');
+    expect(await run(['db', 'backup', path], { env })).to.include({ status: 0 });
+    expect((await run('db migrate', { env })).stdout).to.contain(': ran 0006_');
+    const ofBackup = { DATABASE_URL: `file:${path}` };
+    expect((await run('db check', { env: ofBackup })).stderr).to.match(
+      / is of an older version; db migrate brings it /,
+    );
+    expect(await run('db migrate', { env: ofBackup })).to.include({ status: 0 });
+    expect(await run('db check', { env: ofBackup })).to.include({ status: 0 });
+  });
+
+  for (const { line, says } of [
+    { line: 'db migrate', says: 'bringing ' },
+    { line: 'db check', says: 'checking ' },
+    { line: 'credits check', says: 'adding up every ledger' },
+  ]) {
+    it(`shows on a terminal what takes long, and clears it: ${line}`, async () => {
+      await run('db migrate', { env });
+      const { stderr } = await run(line, { env, isTTY: true });
+      expect(stderr).to.include(` ${says}`);
+      expect(stderr.endsWith('\r\u{1b}[K')).to.equal(true);
+      expect((await run(line, { env })).stderr).to.equal('');
+    });
+  }
+
   it('backup shows its progress on a terminal, on standard error', async () => {
     await run('db migrate', { env });
     const path = join(shop.folder, 'copy.db');
     const { stdout, stderr } = await run(['db', 'backup', path, '--json'], { env, isTTY: true });
-    expect(stderr).to.match(/^\r\d+ %/);
+    expect(stderr).to.match(/copying .*: \d+ %.*checking the copy/s);
     expect(JSON.parse(stdout)).to.deep.equal({ object: 'database_backup', file: shop.file, backup: path });
   });
 

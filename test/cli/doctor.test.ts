@@ -334,9 +334,22 @@ describe('doctor', () => {
     expect(status).to.equal(1);
   });
 
-  it('ends with 78 for a base URL that is none', async () => {
-    const { status, stderr } = await run('doctor --base-url localhost:8000');
-    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL that begins with http/);
+  for (const { line, words } of [
+    { line: '--base-url localhost:8000', words: /^--base-url: must be a URL that begins with http[^\n]+\n$/ },
+    { line: '--dialect nope', words: /^--dialect: must be one of generic, [^\n]+\n$/ },
+    { line: '--base-url x --dialect nope', words: /^--base-url: must be [^\n]+\n--dialect: must be [^\n]+\n$/ },
+  ]) {
+    it(`ends with 2 for ${line}, and names the option`, async () => {
+      const { status, stderr } = await run(`doctor ${line}`);
+      expect(stderr).to.match(words);
+      expect(status).to.equal(2);
+    });
+  }
+
+  it('ends with 78 for a setting that is wrong, and names it', async () => {
+    const settings = { UPSTREAM_BASE_URL: 'localhost:8000' };
+    const { status, stderr } = await run('doctor --model m', { env: settings });
+    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL/);
     expect(status).to.equal(78);
   });
 

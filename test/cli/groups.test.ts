@@ -119,10 +119,10 @@ describe('groups', () => {
 
   it('get credits, with a ledger of their own', async () => {
     await json('groups create --name research');
-    expect((await cli('credits grant research 5 --group')).stdout).to.equal('The balance of research is 5.00 now.\n');
-    await cli('credits adjust research -2 --group --note less');
+    expect((await cli('credits grant 5 --group research')).stdout).to.equal('The balance of research is 5.00 now.\n');
+    await cli('credits adjust -2 --group research --note less');
     const ledger = await json<{ readonly data: readonly { readonly amount: string }[] }>(
-      'credits list research --group',
+      'credits list --group research',
     );
     expect(ledger.data.map(({ amount }) => amount)).to.deep.equal(['-2.00', '5.00']);
     expect((await cli('credits check')).status).to.equal(0);
@@ -145,7 +145,7 @@ describe('groups', () => {
       expect(data.map((row) => [row.key, row.group])).to.deep.equal([[alice.id, group.id]]);
     }
     expect((await cli('usage --group research')).stdout).to.match(/ GROUP .*\n.* research .* alice /);
-    expect((await cli('usage --group research --key alice')).status).to.equal(1);
+    expect((await cli('usage --group research --key alice')).status).to.equal(2);
     const ofGroup = await json<Rows>('requests list --group research');
     expect(ofGroup.data.map((row) => [row.key, row.group])).to.deep.equal([[alice.id, group.id]]);
     const ofKey = await json<Rows>('requests list --key bob');

@@ -96,7 +96,7 @@ describe('init', () => {
     };
     const { status, stderr } = await run('init', { ask });
     expect(asked).to.deep.equal(['Base URL of the backend, with its /v1: ']);
-    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL/);
-    expect(status).to.equal(78);
+    expect(stderr).to.match(/^--base-url: must be a URL/);
+    expect(status).to.equal(2);
   });
 });

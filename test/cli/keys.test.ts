@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { createIdentities } from '../../src/identity/identities.ts';
@@ -139,6 +140,20 @@ describe('keys', () => {
     });
     expect((await cli('keys create --name one')).stderr).to.equal('There is a key with this name already.\n');
     expect((await cli(`keys delete key_${'0'.repeat(32)} --yes`)).stderr).to.equal('There is no key with this id.\n');
+  });
+
+  it('says in which currency its amounts are', async () => {
+    const path = `${shop.folder}/prices.json`;
+    writeFileSync(path, '{"currency": "EUR", "models": {"m": {"input": "1", "output": "2"}}}');
+    env = { ...env, PRICES_FILE: path };
+    const { stdout } = await cli('keys create --name alice --credits 1 --spend-per-day 2');
+    expect(stdout)
+      .to.match(/^balance +1\.00 EUR$/m)
+      .and.to.match(/^spend per day +2\.00 EUR$/m);
+    expect((await cli('credits grant alice 2')).stdout).to.equal('The balance of alice is 3.00 EUR now.\n');
+    for (const line of ['keys list', 'groups list', 'usage', 'requests list', 'credits list alice'])
+      expect((await cli(line)).stderr, line).to.equal('Amounts are in EUR.\n');
+    expect((await cli('keys list --json')).stderr).to.equal('');
   });
 
   it('finds every key, also when there are more than fit on one page', async () => {

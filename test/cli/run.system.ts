@@ -1,9 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { platform, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
@@ -95,6 +104,14 @@ describe('run, with an agent as a process', () => {
     const { stdout } = await ended(start(['0']));
     expect(stdout).to.include('"HOME":');
     expect(stdout).not.to.match(new RegExp(`${KEY}|APP_SECRET|postgres:`));
+  });
+
+  it('keeps its folder where Codex makes helper programs', async () => {
+    const parent = platform() === 'linux' ? '/var/tmp' : tmpdir();
+    const { stdout } = await ended(start(['0'], { TMPDIR: '' }));
+    const { CODEX_HOME } = JSON.parse(stdout).env;
+    expect(dirname(CODEX_HOME)).to.equal(parent);
+    expect(existsSync(CODEX_HOME)).to.equal(false);
   });
 
   it('takes a free port where PORT is taken', async () => {

@@ -20,12 +20,18 @@ describe('run', () => {
     chmodSync(join(folder, 'codex'), 0o755);
   }
 
-  it('names the command that installs a missing agent', async () => {
-    mkdirSync(join(folder, 'codex'));
-    const { status, stderr } = await run('run codex', { env: { PATH: `:${folder}:/nowhere` } });
-    expect(stderr).to.equal('codex is not installed: run `npm install -g @openai/codex`.\n');
-    expect(status).to.equal(1);
-  });
+  for (const { name, install } of [
+    { name: 'codex', install: '@openai/codex' },
+    { name: 'opencode', install: 'opencode-ai' },
+    { name: 'pi', install: '@mariozechner/pi-coding-agent' },
+  ]) {
+    it(`names the command that installs a missing agent: ${name}`, async () => {
+      mkdirSync(join(folder, name));
+      const { status, stderr } = await run(`run ${name}`, { env: { PATH: `:${folder}:/nowhere` } });
+      expect(stderr).to.equal(`${name} is not installed: run \`npm install -g ${install}\`.\n`);
+      expect(status).to.equal(1);
+    });
+  }
 
   it('says in one sentence that no backend answers', async () => {
     installCodex();
@@ -34,11 +40,11 @@ describe('run', () => {
     expect(status).to.equal(1);
   });
 
-  it('ends with 78 at a wrong setting of the backend', async () => {
+  it('ends with 2 at a wrong address of the backend', async () => {
     installCodex();
     const { status, stderr } = await run('run codex --base-url 127.0.0.1:9', { env: { PATH: folder } });
-    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL/);
-    expect(status).to.equal(78);
+    expect(stderr).to.match(/^--base-url: must be a URL/);
+    expect(status).to.equal(2);
   });
 
   it('says that it was interrupted', async () => {

@@ -12,6 +12,8 @@ export interface CliRun {
   readonly env?: Environment;
   readonly fileNames?: ReadonlySet<string>;
   readonly isTTY?: boolean;
+  /** Standard output goes to a file. */
+  readonly isPiped?: boolean;
   readonly nowMs?: () => number;
   /** Ends what goes on until Ctrl-C. */
   readonly interruption?: AbortSignal;
@@ -23,13 +25,23 @@ export interface CliRun {
 
 /** Runs one command line, such as `keys list`, and resolves when it is over. */
 export async function run(line: string | readonly string[], options: CliRun = {}): Promise<Printed> {
-  const { env = {}, fileNames = new Set(), isTTY = false, nowMs = Date.now, interruption, ask, onWrite } = options;
+  const {
+    env = {},
+    fileNames = new Set(),
+    isTTY = false,
+    isPiped = false,
+    nowMs = Date.now,
+    interruption,
+    ask,
+    onWrite,
+  } = options;
   const printed = { stdout: '', stderr: '' };
   const open = (name: keyof typeof printed) => ({
-    isTTY,
-    write(text: string) {
+    isTTY: isTTY && !(isPiped && name === 'stdout'),
+    write(text: string, done?: () => void) {
       printed[name] += text;
       if (name === 'stdout') onWrite?.(text);
+      done?.();
     },
   });
   const status = await runCli(typeof line === 'string' ? line.split(' ') : line, {

@@ -136,7 +136,7 @@ interface RefusedChat {
 function refused(code: string, { status, message, model, backend }: RefusedChat): CliError {
   if (code === 'model_not_found') {
     return new CliError(
-      `The backend has no model ${toVisible(JSON.stringify(model))} (${status}): ${message} --model names another.`,
+      `The backend has no model ${toVisible(JSON.stringify(model))} (${status}): ${message.replace(/(?<![.!?])$/, '.')} --model names another.`,
     );
   }
   if (status === 404 || status === 405) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { constants as system, tmpdir } from 'node:os';
+import { constants as system, platform, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Environment } from '../../config/settings.ts';
 import type { Configuration } from './agents.ts';
@@ -41,7 +41,7 @@ const SIGNALS: readonly NodeJS.Signals[] = [...FROM_KEYBOARD, 'SIGTERM', 'SIGHUP
  * signals on to it. Returns its exit status, as a shell does for one that a signal has ended.
  */
 export async function runChild({ path, args, env, cwd, configure }: Child): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'responses-gateway-'));
+  const folder = mkdtempSync(join(findParent(env), 'responses-gateway-'));
   let forward: NodeJS.SignalsListener = () => undefined;
   const listener: NodeJS.SignalsListener = (...heard) => forward(...heard);
   for (const signal of SIGNALS) process.on(signal, listener);
@@ -58,5 +58,21 @@ export async function runChild({ path, args, env, cwd, configure }: Child): Prom
     for (const signal of SIGNALS) process.off(signal, listener);
     // What the program has left running may still write.
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+const FOR_LONGER = '/var/tmp';
+
+/** Codex warns, and makes no helper programs such as `apply_patch`, where its folder is below that of temporary files. */
+function findParent({ TMPDIR = '' }: Environment): string {
+  return platform() === 'linux' && TMPDIR === '' && isWritable(FOR_LONGER) ? FOR_LONGER : tmpdir();
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

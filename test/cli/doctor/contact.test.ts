@@ -221,16 +221,18 @@ describe('the first contact of the doctor', () => {
       );
     });
 
-    it('says that the model is not there', async () => {
-      const message = 'The model `other` does not exist.';
-      serve({
-        '/v1/models': { json: MODELS },
-        '/v1/chat/completions': { json: { error: { message, code: 'model_not_found' } }, status: 404 },
+    // The second one is Ollama's.
+    for (const message of ['The model `other` does not exist.', "model 'other' not found"]) {
+      it(`says that the model is not there, as in: ${message}`, async () => {
+        serve({
+          '/v1/models': { json: MODELS },
+          '/v1/chat/completions': { json: { error: { message, code: 'model_not_found' } }, status: 404 },
+        });
+        expect(await sentenceFor(backend.baseUrl, '--model', 'other')).to.equal(
+          `The backend has no model "other" (404): ${message.replace(/\.$/, '')}. --model names another.`,
+        );
       });
-      expect(await sentenceFor(backend.baseUrl, '--model', 'other')).to.equal(
-        `The backend has no model "other" (404): ${message} --model names another.`,
-      );
-    });
+    }
 
     it('repeats why the smallest completion was refused', async () => {
       serve({

@@ -1,0 +1,115 @@
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import type { UpdateGroup, UpdateKey } from '../contract/types.ts';
+import type { CliContext } from './context.ts';
+import { formatCount } from './format.ts';
+import { orNull, orWord, parseAmountText, parseExpiry, parseList, wholeNumber, type OrNothing } from './options.ts';
+import { createPrinter } from './printer.ts';
+
+/** What keys and groups have alike. */
+export interface LimitOptions {
+  readonly name?: string;
+  readonly models?: OrNothing<string[]>;
+  readonly rpm?: OrNothing<number>;
+  readonly tpm?: OrNothing<number>;
+  readonly spendPerDay?: OrNothing<string>;
+  readonly spendPerMonth?: OrNothing<string>;
+  /** Unix time in seconds. */
+  readonly expires?: OrNothing<number>;
+  readonly credits?: string;
+}
+
+export interface KeyOptions extends LimitOptions {
+  readonly group?: OrNothing<string>;
+  /** In milliseconds. */
+  readonly grace?: number;
+}
+
+const MAX_RATE = 1_000_000_000;
+
+/** Returns what reads each option of a key. */
+export function keyParsers({ nowMs }: Pick<CliContext, 'nowMs'>) {
+  const rate = orWord('none', wholeNumber(1, MAX_RATE));
+  const amount = orWord('none', parseAmountText);
+  return {
+    name: (text: string) => text,
+    group: orWord('none', (text) => text),
+    credits: parseAmountText,
+    models: orWord('any', parseList),
+    rpm: rate,
+    tpm: rate,
+    spendPerDay: amount,
+    spendPerMonth: amount,
+    expires: orWord('never', parseExpiry(nowMs)),
+  } satisfies { readonly [Name in keyof KeyOptions]: (text: string) => KeyOptions[Name] };
+}
+
+/** Adds the options that keys and groups have alike. */
+export function addLimitOptions(command: Command, context: CliContext): Command {
+  const { models, rpm, tpm, spendPerDay, spendPerMonth, expires } = keyParsers(context);
+  return command
+    .option('--models <list>', 'what it may use, such as gpt-4o,llama*; any for all', models)
+    .option('--rpm <n>', 'requests per minute; none for no limit', rpm)
+    .option('--tpm <n>', 'tokens per minute; none for no limit', tpm)
+    .option('--spend-per-day <amount>', 'in the currency of the prices, such as 5.00; none for no limit', spendPerDay)
+    .option('--spend-per-month <amount>', 'as per day, such as 100.00; none for no limit', spendPerMonth)
+    .option('--expires <when>', 'such as 30d, or 2027-01-31 (UTC); never for no end', expires);
+}
+
+export function addGroupOption(command: Command, context: CliContext): Command {
+  return command.option('--group <group>', 'its group, by id or name; none for no group', keyParsers(context).group);
+}
+
+export function addCreditsOption(command: Command, context: CliContext): Command {
+  const { credits } = keyParsers(context);
+  return command.option(
+    '--credits <amount>',
+    'makes it prepaid, with these credits; else its limits alone hold',
+    credits,
+  );
+}
+
+/** Returns what the options of a key change. */
+export function toKeyBody({ group, ...options }: KeyOptions): UpdateKey {
+  return { ...toLimitsBody(options), ...(group !== undefined && { group: orNull(group) }) };
+}
+
+/** Returns what the options of a key or a group change. */
+export function toLimitsBody(options: LimitOptions): UpdateGroup {
+  const { name, models, rpm, tpm, spendPerDay, spendPerMonth, expires, credits } = options;
+  const limits = {
+    ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
+    ...(tpm !== undefined && { tokens_per_minute: orNull(tpm) }),
+    ...(spendPerDay !== undefined && { spend_per_day: orNull(spendPerDay) }),
+    ...(spendPerMonth !== undefined && { spend_per_month: orNull(spendPerMonth) }),
+  };
+  return {
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models: orNull(models) }),
+    ...(expires !== undefined && { expires_at: orNull(expires) }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+    ...(credits !== undefined && { credits }),
+  };
+}
+
+/** Says that requests which name no limit of their output never run. */
+export function warnOfTokens(
+  context: CliContext,
+  command: Command,
+  { tpm }: Pick<LimitOptions, 'tpm'>,
+  defaultMaxOutputTokens: number,
+): void {
+  if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
+  createPrinter(context, command).note(
+    `A request that names no max_output_tokens counts as its input and ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
+      `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it never runs.`,
+  );
+}
+
+/** Says that the gateway takes no keys of its own yet. */
+export function warnOfMode(context: CliContext, command: Command, { authMode }: Pick<Config, 'authMode'>): void {
+  if (authMode === 'managed') return;
+  createPrinter(context, command).note(
+    'The gateway takes such keys with AUTH_MODE=managed only; set it before its next start.',
+  );
+}

@@ -1,0 +1,187 @@
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { PreparedKeys } from '../accounts/administration.ts';
+import { messageOf } from '../core/errors.ts';
+import { writePrivateFile } from '../store/private-files.ts';
+import { withAdministration } from './administration.ts';
+import { CliError, type CliContext } from './context.ts';
+import { CsvError, formatCsvLine, parseCsv, type CsvRow } from './csv.ts';
+import { formatNumberOf } from './format.ts';
+import { addExamples } from './help.ts';
+import { keyParsers, toKeyBody, warnOfMode, warnOfTokens, type KeyOptions } from './key-options.ts';
+import { createPrinter } from './printer.ts';
+
+const MAX_KEYS = 1000;
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_PROBLEMS = 20;
+
+/** The columns are those that the CSV of `keys list` has, and `credits`. */
+const COLUMNS = {
+  name: 'name',
+  group: 'group',
+  credits: 'credits',
+  models: 'models',
+  requests_per_minute: 'rpm',
+  tokens_per_minute: 'tpm',
+  spend_per_day: 'spendPerDay',
+  spend_per_month: 'spendPerMonth',
+  expires_at: 'expires',
+} as const satisfies Readonly<Record<string, keyof KeyOptions>>;
+type ColumnName = keyof typeof COLUMNS;
+
+interface ImportOptions {
+  readonly out?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Adds `keys import`, which issues a key for each line of a CSV file. */
+export function addImport(keys: Command, context: CliContext): void {
+  const command = keys
+    .command('import')
+    .description('issue a key for each line of a CSV file: all of them, or none if a line is wrong')
+    .argument('<file>', `CSV with a line of names first, and up to ${MAX_KEYS} keys`)
+    .option('--out <file>', 'write the secrets as CSV into this new file, which only you can read; else print them')
+    .option('--dry-run', 'check every line, and make no key')
+    .action((file: string, { out, dryRun = false }: ImportOptions, command: Command) =>
+      withAdministration(
+        context,
+        async ({ administration, config }) => {
+          const lines = readKeys(file, context);
+          const prepared = await administration.prepareKeys(lines.map(({ options }) => toKeyBody(options)));
+          refuseProblems(
+            file,
+            prepared.problems.map(({ at, param, message }) => {
+              const column = param.split('.').at(-1) ?? '';
+              return `line ${lines[at]?.line}, column ${column}: ${message}`;
+            }),
+          );
+          const printer = createPrinter(context, command);
+          warnOfMode(context, command, config);
+          const rates = lines.flatMap(({ options: { tpm } }) => (typeof tpm === 'number' ? tpm : []));
+          warnOfTokens(context, command, { tpm: Math.min(...rates) }, config.defaultMaxOutputTokens);
+          const count = formatNumberOf('key', lines.length);
+          if (dryRun) {
+            printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
+              `${file}: ${count} could be made. Nothing was changed.`,
+            ]);
+            return;
+          }
+          if (out !== undefined) {
+            const issued = await createWithFile(out, prepared);
+            printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
+              `${count} made. The secrets are in ${out}, which only you can read.`,
+            ]);
+            return;
+          }
+          const data = await prepared.create();
+          printer.show({ object: 'list', data }, () => toSecretLines(data));
+          printer.note('The secrets are shown this once. Only hashes of them are kept.');
+        },
+        { beginsKeys: true },
+      ),
+    );
+  command.addHelpText(
+    'after',
+    `\nColumns, of which only name is needed: ${Object.keys(COLUMNS).join(', ')}.
+A cell holds what the option of keys create takes; an empty one leaves it out.`,
+  );
+  addExamples(command, [
+    ['keys import teams.csv --dry-run', 'says what is wrong, with line and column'],
+    ['keys import teams.csv --out secrets.csv', 'all keys, or none'],
+  ]);
+}
+
+interface KeyLine {
+  readonly line: number;
+  readonly options: KeyOptions;
+}
+
+function readKeys(file: string, context: CliContext): readonly KeyLine[] {
+  const [head, ...rows] = readRows(file);
+  if (head === undefined || rows.length === 0)
+    throw new CliError(`${file}: It has no key: its first line names the columns, and each other line makes a key.`);
+  if (rows.length > MAX_KEYS)
+    throw new CliError(`${file}: It has ${rows.length} keys; at most ${MAX_KEYS} go at once.`);
+  const names = readNames(file, head);
+  const parse = keyParsers(context);
+  const problems: string[] = [];
+  const lines = rows.map(({ line, cells }): KeyLine => {
+    if (cells.length !== names.length)
+      problems.push(`line ${line}: It has ${formatNumberOf('cell', cells.length)}, not ${names.length}.`);
+    const options = names.flatMap((name, index) => {
+      const text = cells[index]?.trim() ?? '';
+      if (text === '') {
+        if (name === 'name') problems.push(`line ${line}, column name: It is empty.`);
+        return [];
+      }
+      try {
+        return [[COLUMNS[name], parse[COLUMNS[name]](text)] as const];
+      } catch (error) {
+        if (!(error instanceof InvalidArgumentError)) throw error;
+        problems.push(`line ${line}, column ${name}: ${error.message}`);
+        return [];
+      }
+    });
+    return { line, options: Object.fromEntries(options) };
+  });
+  refuseProblems(file, problems);
+  return lines;
+}
+
+function readRows(file: string): readonly CsvRow[] {
+  try {
+    return parseCsv(readText(file));
+  } catch (error) {
+    throw error instanceof CsvError ? new CliError(`${file}, ${error.message}`, { cause: error }) : error;
+  }
+}
+
+function readText(file: string): string {
+  try {
+    if (statSync(file).size > MAX_FILE_BYTES) throw new CliError('It has more than 1 MiB.');
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function readNames(file: string, { line, cells }: CsvRow): readonly ColumnName[] {
+  const names = cells.map((cell) => cell.trim());
+  const known = Object.keys(COLUMNS).join(', ');
+  const unknown = names.find((name) => !isColumn(name));
+  if (unknown !== undefined)
+    throw new CliError(
+      `${file}, line ${line}: There is no column ${JSON.stringify(unknown)}; use ${known}, with commas between them.`,
+    );
+  if (new Set(names).size < names.length) throw new CliError(`${file}, line ${line}: It names a column twice.`);
+  if (!names.includes('name')) throw new CliError(`${file}, line ${line}: The column name is missing.`);
+  return names.filter(isColumn);
+}
+
+function isColumn(name: string): name is ColumnName {
+  return Object.hasOwn(COLUMNS, name);
+}
+
+function refuseProblems(file: string, problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  const more = problems.length - MAX_PROBLEMS;
+  const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => `${file}, ${problem}`);
+  throw new CliError([...shown, ...(more > 0 ? [`And ${more} more.`] : []), 'No key was made.'].join('\n'));
+}
+
+/** Writes the secrets first, since nobody can read them later. */
+async function createWithFile(out: string, prepared: PreparedKeys): ReturnType<PreparedKeys['create']> {
+  if (!writePrivateFile(out, `${toSecretLines(prepared.secrets).join('\n')}\n`)) {
+    throw new CliError(`There is a file ${out} already, which is never overwritten. No key was made.`);
+  }
+  try {
+    return await prepared.create();
+  } catch (error) {
+    rmSync(out, { force: true });
+    throw error;
+  }
+}
+
+function toSecretLines(keys: PreparedKeys['secrets']): readonly string[] {
+  return ['name,secret,id', ...keys.map(({ name, secret, id }) => formatCsvLine([name, secret, id]))];
+}

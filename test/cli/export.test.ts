@@ -1,0 +1,117 @@
+import { expect } from 'chai';
+import type { AdminKey } from '../../src/contract/types.ts';
+import { connectStore } from '../../src/store/open.ts';
+import { run, type Printed } from '../support/cli.ts';
+import { newHold, newKeyDraft } from '../support/keys.ts';
+import { newDraft, newOutcome } from '../support/records.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12, 30);
+
+/** Every list as CSV and as JSON Lines. */
+describe('the lists for other programs', () => {
+  let shop: Workshop;
+  let env: Readonly<Record<string, string>>;
+  let key: AdminKey;
+
+  beforeEach(async () => {
+    shop = makeWorkshop();
+    env = { DATABASE_URL: `file:${shop.file}`, GATEWAY_SECRET: 'gateway-secret-canary', AUTH_MODE: 'managed' };
+    await cli('db migrate');
+    await cli('groups create --name research --credits 5 --rpm 60');
+    key = JSON.parse((await cli('keys create --name alice --group research --credits 10 --json')).stdout);
+    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    for (const model of ['=cmd', 'm']) {
+      const draft = newDraft({ caller: [key.id], model, createdAtMs: NOW_MS, hold: newHold(key.id, 0) });
+      await store.accept(draft);
+      await store.finish(draft.requestId, newOutcome({ completedAtMs: NOW_MS + 1500, costMicro: 3 }));
+    }
+    await store.close();
+  });
+  afterEach(() => shop.clear());
+
+  function cli(line: string): Promise<Printed> {
+    return run(line, { env, nowMs: () => NOW_MS + 60_000 });
+  }
+
+  async function rowsOf(line: string): Promise<readonly Readonly<Record<string, string>>[]> {
+    const { status, stdout, stderr } = await cli(`${line} --csv`);
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
+    const [head = [], ...rows] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((text) => text.split(','));
+    return rows.map((cells) => Object.fromEntries(cells.map((cell, index) => [head[index] ?? '', cell])));
+  }
+
+  it('have names and not only ids, times as programs read them, and decimal amounts', async () => {
+    const [keys, groups, usage, requests, ledger] = [
+      await rowsOf('keys list'),
+      await rowsOf('groups list'),
+      await rowsOf('usage --group research'),
+      await rowsOf('requests list'),
+      await rowsOf('credits list --key alice'),
+    ];
+    expect(keys[0]).to.include({ id: key.id, name: 'alice', group: 'research', balance: '9.999994', expires_at: '' });
+    expect(groups[0]).to.include({ name: 'research', keys: '1', requests_per_minute: '60', balance: '4.999994' });
+    expect(usage.map(({ model }) => model)).to.have.members(["'=cmd", 'm']);
+    expect(usage[0]).to.include({ start: '2026-11-21T00:00:00Z', group: 'research', key: 'alice', cost: '0.000003' });
+    expect(requests[0]).to.include({
+      model: 'm',
+      key: 'alice',
+      group: 'research',
+      created_at: '2026-11-21T12:30:00Z',
+      duration_ms: '1500',
+      cost: '0.000003',
+    });
+    expect(ledger.map(({ kind, amount }) => [kind, amount])).to.deep.equal([
+      ['settle', '-0.000003'],
+      ['settle', '-0.000003'],
+      ['grant', '10.00'],
+    ]);
+  });
+
+  for (const line of ['keys list', 'groups list', 'usage', 'requests list', 'credits list alice']) {
+    it(`are the same as JSON and as JSON Lines: ${line}`, async () => {
+      const { data } = JSON.parse((await cli(`${line} --json`)).stdout) as { readonly data: readonly unknown[] };
+      const { stdout } = await cli(`${line} --jsonl`);
+      const lines = stdout
+        .trimEnd()
+        .split('\n')
+        .map((text) => JSON.parse(text) as unknown);
+      expect(lines).to.deep.equal(data);
+      expect(data).not.to.deep.equal([]);
+    });
+  }
+
+  it('are whole, also where a page is shorter', async () => {
+    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    await store.createKeys(Array.from({ length: 120 }, () => newKeyDraft()));
+    for (let at = 0; at < 120; at += 1) {
+      await store.accept(newDraft({ caller: [key.id], createdAtMs: NOW_MS }));
+      await store.credit(key.id, { kind: 'grant', amountMicro: 1, note: '', createdAtMs: NOW_MS });
+    }
+    await store.close();
+    expect(await rowsOf('keys list')).to.have.lengthOf(121);
+    expect(await rowsOf('requests list --key alice')).to.have.lengthOf(122);
+    expect(await rowsOf('credits list alice')).to.have.lengthOf(123);
+    expect(await rowsOf('requests list --limit 3')).to.have.lengthOf(3);
+    expect(await rowsOf('credits list alice --limit 3')).to.have.lengthOf(3);
+  });
+
+  it('count their rows on the terminal while they go to a file', async () => {
+    const { stdout, stderr } = await run('requests list --csv', { env, isTTY: true, isPiped: true });
+    expect(stderr).to.include(' 2 rows');
+    expect(stderr.endsWith('\r\u{1b}[K')).to.equal(true);
+    expect(stdout.split('\n')).to.have.lengthOf(4);
+    expect((await run('requests list --csv', { env, isTTY: true })).stderr).to.equal('');
+  });
+
+  it('are one kind at a time', async () => {
+    for (const line of ['keys list --csv --jsonl', 'keys list --json --csv', 'requests list --jsonl --json']) {
+      const { status, stdout, stderr } = await cli(line);
+      expect({ status, stdout }, line).to.deep.equal({ status: 2, stdout: '' });
+      expect(stderr).to.match(/^error: option '--\w+' cannot be used with /);
+    }
+  });
+});
