@@ -1,11 +1,15 @@
 /** Deltas fill the block of an output item, and the finished item replaces it. */
 
 import { element } from './dom.js';
+import { createFollow } from './follow.js';
 
 /** @import { OutputItem, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
 /** @type {Readonly<Record<string, string>>} */
 const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_tool_call: 'Tool call' };
+/** Rendering takes at most this part of the time, however long the answer is. */
+const RENDER_SHARE = 0.2;
+const PREVIEW_CHARACTERS = 80;
 
 /**
  * @typedef {{ readonly title: string, readonly text: string }} Block
@@ -22,20 +26,22 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
  * @returns {Answer}
  */
 export function createAnswer(place) {
-  /** @type {Map<string, { readonly block: HTMLElement, readonly text: Text }>} */
+  const follow = createFollow(place);
+  /** @type {Map<string, { readonly block: HTMLElement, readonly grow: (delta: string) => void }>} */
   const open = new Map();
   let saidFirst = '';
 
   /** @param {OutputItem} item */
   function addItem(item) {
-    const text = document.createTextNode('');
-    const block = itemBlock(item, element('p', { class: 'item-text' }, text));
-    open.set(item.id, { block, text });
+    const growing = item.type === 'message' ? growingMarkdown(follow) : growingText();
+    const block = itemBlock(item, growing.node);
+    open.set(item.id, { block, grow: (delta) => growing.grow(delta) });
     place.append(block);
   }
 
   return {
     begin(said, continues) {
+      void loadMarkdown();
       // A screen reader reads the whole message when it is there.
       place.setAttribute('aria-busy', 'true');
       open.clear();
@@ -43,6 +49,7 @@ export function createAnswer(place) {
         // The form had the request of the first answer until now.
         if (saidFirst !== '') place.prepend(saidBlock(saidFirst));
         place.append(saidBlock(said));
+        place.scrollTop = place.scrollHeight;
       } else {
         place.replaceChildren();
       }
@@ -52,30 +59,115 @@ export function createAnswer(place) {
       place.append(titledBlock('note', block));
     },
     showEvent(event) {
+      follow();
       if (event.type === 'response.output_item.added') addItem(event.item);
-      else if (event.type === 'response.output_item.done')
-        open.get(event.item.id)?.block.replaceWith(doneBlock(event.item));
-      else if ('delta' in event) open.get(event.item_id)?.text.appendData(event.delta);
+      else if (event.type === 'response.output_item.done') {
+        const before = open.get(event.item.id)?.block;
+        before?.replaceWith(doneBlock(event.item, before));
+      } else if ('delta' in event) open.get(event.item_id)?.grow(event.delta);
     },
     end() {
       if (place.childElementCount === 0) place.append(element('p', { class: 'empty' }, 'There is no answer.'));
       place.setAttribute('aria-busy', 'false');
     },
     showResponse({ output }) {
-      place.append(...output.map(doneBlock));
+      place.append(...output.map((item) => doneBlock(item)));
     },
   };
 }
 
+/** @typedef {typeof import('./markdown.js')} Markdown */
+
+/** @type {Markdown | null} null until it is loaded: the text is plain until then. */
+let markdown = null;
+
+async function loadMarkdown() {
+  try {
+    markdown ??= await import('./markdown.js');
+  } catch {
+    // Plain text can be read too, and the next answer tries again.
+  }
+  return markdown;
+}
+
 /**
+ * Returns what a message has said so far, rendered once in a while.
+ *
+ * @param {() => void} follow
+ */
+function growingMarkdown(follow) {
+  const node = paragraph('');
+  let text = '';
+  let isWaiting = false;
+
+  function render() {
+    isWaiting = false;
+    const startMs = performance.now();
+    follow();
+    showText(node, text);
+    return (performance.now() - startMs) / RENDER_SHARE;
+  }
+
+  let nextMs = 0;
+  return {
+    node,
+    /** @param {string} delta */
+    grow(delta) {
+      text += delta;
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(() => requestAnimationFrame(() => (nextMs = render())), nextMs);
+    },
+  };
+}
+
+/** Returns what is shown as it comes. */
+function growingText() {
+  const text = document.createTextNode('');
+  return {
+    node: element('p', { class: 'item-text' }, text),
+    grow: (/** @type {string} */ delta) => text.appendData(delta),
+  };
+}
+
+/**
+ * @param {HTMLElement} node
+ * @param {string} text
+ */
+function showText(node, text) {
+  node.className = markdown === null ? 'item-text' : 'markdown';
+  node.replaceChildren(markdown === null ? text : markdown.renderMarkdown(text));
+}
+
+/** @param {string} text Of a model, as Markdown as soon as that can be rendered. */
+function markdownBlock(text) {
+  const node = paragraph('');
+  showText(node, text);
+  if (markdown === null) void loadMarkdown().then(() => showText(node, text));
+  return node;
+}
+
+/**
+ * A message is open; thoughts and calls are folded.
+ *
  * @param {OutputItem} item
  * @param {...Node} content
  */
 function itemBlock(item, ...content) {
-  const title = TITLES[item.type] ?? (item.type === 'message' ? null : item.type);
+  const attributes = { class: 'item', 'data-type': item.type };
+  if (item.type === 'message') return element('div', attributes, ...content);
+  const title = TITLES[item.type] ?? item.type;
   const name = 'name' in item ? `: ${item.name}` : '';
-  const heading = title === null ? [] : [element('p', { class: 'item-title' }, title + name)];
-  return element('div', { class: 'item', 'data-type': item.type }, ...heading, ...content);
+  const preview = previewOf(item);
+  const what = preview === '' ? [] : [' ', element('span', { class: 'what' }, preview)];
+  return element('details', attributes, element('summary', {}, title + name, ...what), ...content);
+}
+
+/** @param {OutputItem} item */
+function previewOf(item) {
+  const text = 'arguments' in item ? item.arguments : 'input' in item ? item.input : '';
+  const whole = typeof text === 'string' ? text.replaceAll(/\s+/g, ' ') : '';
+  return whole.length > PREVIEW_CHARACTERS ? `${whole.slice(0, PREVIEW_CHARACTERS)} …` : whole;
 }
 
 /** @param {string} text */
@@ -96,33 +188,40 @@ function titledBlock(type, { title, text }) {
   );
 }
 
+/**
+ * @param {OutputItem} item
+ * @param {HTMLElement} [before] Whoever has opened it still sees what is in it.
+ */
+function doneBlock(item, before) {
+  const block = itemBlock(item, ...contentOf(item));
+  if (before instanceof HTMLDetailsElement && block instanceof HTMLDetailsElement) block.open = before.open;
+  return block;
+}
+
 /** @param {OutputItem} item */
-function doneBlock(item) {
+function contentOf(item) {
   switch (item.type) {
     case 'message':
-      return itemBlock(
-        item,
-        ...item.content.map((part) => paragraph(part.type === 'refusal' ? part.refusal : part.text)),
-      );
+      return item.content.map((part) => (part.type === 'refusal' ? paragraph(part.refusal) : markdownBlock(part.text)));
     case 'reasoning':
-      return itemBlock(item, ...[...item.summary, ...(item.content ?? [])].map((part) => paragraph(part.text)));
+      return [...item.summary, ...(item.content ?? [])].map((part) => paragraph(part.text));
     case 'function_call':
-      return itemBlock(item, code(indentJson(item.arguments)));
+      return [code(indentJson(item.arguments))];
     case 'custom_tool_call':
-      return itemBlock(item, code(item.input));
+      return [code(item.input)];
     default:
-      return itemBlock(item, code(JSON.stringify(item, null, 2)));
+      return [code(JSON.stringify(item, null, 2))];
   }
 }
 
 /** @param {string} text */
 function paragraph(text) {
-  return element('p', { class: 'item-text' }, text);
+  return element('div', { class: 'item-text' }, text);
 }
 
 /** @param {string} text */
 function code(text) {
-  return element('pre', {}, text);
+  return element('pre', { tabindex: '0' }, text);
 }
 
 /** @param {string} text */

@@ -1,38 +1,51 @@
-import { element } from './dom.js';
+import { element, offsetAt } from './dom.js';
 import uPlot from './vendor/uplot.js';
 
-/** @import { Per, Sums } from './usage-sums.js' */
+/** @import { Part, Per } from './usage-sums.js' */
 
 /**
  * @typedef {object} Series
  * @property {string} label
- * @property {(sums: Sums) => number | null} valueOf
+ * @property {(part: Part) => number | null} valueOf
  *
  * @typedef {object} ChartKind
  * @property {string} title
  * @property {'bars' | 'lines'} shape
  * @property {(value: number) => string} format
  * @property {(value: number) => string} formatAxis
+ * @property {boolean} [isCount] Has no line between two whole numbers.
  * @property {readonly Series[]} series One or two.
  *
  * @typedef {object} Chart
  * @property {HTMLElement} figure
- * @property {(parts: readonly Sums[], per: Per) => void} show The figure must be in the page.
+ * @property {(parts: readonly Part[], per: Per) => void} show The figure must be in the page.
  */
 
 const HEIGHT = 200;
-/** @type {Readonly<Record<Per, Intl.DateTimeFormat>>} */
-const DATES = {
-  hour: new Intl.DateTimeFormat('en-GB', {
-    timeZone: 'UTC',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  }),
-  day: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' }),
-  month: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short', year: 'numeric' }),
+const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+/** A month and a day are those of UTC, in which the gateway counts. An hour is one anywhere. */
+const UTC = 'UTC';
+/** @type {Readonly<Record<Per, { readonly name: string, readonly format: Intl.DateTimeFormat }>>} */
+const TIMES = {
+  hour: {
+    name: 'Time',
+    format: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+  },
+  day: { name: 'Day', format: new Intl.DateTimeFormat('en-GB', { timeZone: UTC, day: 'numeric', month: 'short' }) },
+  month: {
+    name: 'Month',
+    format: new Intl.DateTimeFormat('en-GB', { timeZone: UTC, month: 'short', year: 'numeric' }),
+  },
 };
+const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/**
+ * @param {Per} per
+ * @returns {string} `Time (UTC+01:00)` or `Day (UTC)`
+ */
+export function nameOfTime(per) {
+  return `${TIMES[per].name} (${per === 'hour' ? offsetAt(new Date()) : UTC})`;
+}
 
 /**
  * @param {ChartKind} kind
@@ -63,7 +76,7 @@ export function createChart(kind) {
   );
   /** @type {uPlot | null} */
   let drawn = null;
-  /** @type {readonly Sums[]} */
+  /** @type {readonly Part[]} */
   let parts = [];
   /** @type {Per} */
   let per = 'day';
@@ -79,9 +92,11 @@ export function createChart(kind) {
 
   /** @param {number | null | undefined} index */
   function readOut(index) {
-    const part = parts[index ?? -1];
+    // Without a pointer it is the latest.
+    const part = parts[index ?? parts.length - 1];
     const values = kind.series.map(({ label, valueOf }) => `${label} ${formatted(kind, part && valueOf(part))}`);
-    reading.textContent = part === undefined ? '' : `${DATES[per].format(part.start * 1000)}: ${values.join(', ')}`;
+    reading.textContent =
+      part === undefined ? '' : `${TIMES[per].format.format(part.start * 1000)}: ${values.join(', ')}`;
   }
 
   new ResizeObserver(() => {
@@ -96,7 +111,7 @@ export function createChart(kind) {
       parts = nextParts;
       per = nextPer;
       table.replaceChildren(tableOf(kind, parts, per));
-      readOut(null);
+      readOut(parts.length - 1);
       draw();
     },
   };
@@ -124,11 +139,13 @@ const COLOURS = ['--series-1', '--series-2'];
 
 /**
  * @param {ChartKind} kind
- * @param {readonly Sums[]} parts
+ * @param {readonly Part[]} parts
  * @returns {uPlot.AlignedData}
  */
-function dataOf({ series }, parts) {
-  return [parts.map(({ start }) => start), ...series.map(({ valueOf }) => parts.map(valueOf))];
+function dataOf({ series, shape }, parts) {
+  // A bar of no height would be a line.
+  const toValue = (/** @type {number | null} */ value) => (shape === 'bars' && value === 0 ? null : value);
+  return [parts.map(({ start }) => start), ...series.map(({ valueOf }) => parts.map((part) => toValue(valueOf(part))))];
 }
 
 /**
@@ -152,7 +169,8 @@ function optionsOf({ kind, per, width, onPoint }) {
   return {
     width,
     height: HEIGHT,
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    tzDate: (seconds) =>
+      per === 'hour' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false } },
     padding: [12, 16, 0, 0],
@@ -167,9 +185,16 @@ function optionsOf({ kind, per, width, onPoint }) {
         grid: { show: false },
         values: (_plot, at) => at.map((start) => shortDate(start, per)),
         space: 70,
+        // A label twice is no help: no step is shorter than a part of the span.
+        incrs: [1, 2, 3, 4, 6, 7, 12, 14].map((parts) => parts * stepOf(per)),
         size: 34,
       },
-      { ...axis, values: (_plot, values) => values.map(kind.formatAxis), size: 60 },
+      {
+        ...axis,
+        values: (_plot, values) => values.map(kind.formatAxis),
+        size: 60,
+        ...(kind.isCount && { incrs: WHOLE_STEPS }),
+      },
     ],
     series: [
       {},
@@ -209,18 +234,16 @@ function stepOf(per) {
  * @param {Per} per
  */
 function shortDate(start, per) {
-  return per === 'hour'
-    ? `${String(new Date(start * 1000).getUTCHours()).padStart(2, '0')}:00`
-    : DATES[per].format(start * 1000);
+  return (per === 'hour' ? HOUR : TIMES[per].format).format(start * 1000);
 }
 
 /**
  * @param {ChartKind} kind
- * @param {readonly Sums[]} parts
+ * @param {readonly Part[]} parts
  * @param {Per} per
  */
 function tableOf(kind, parts, per) {
-  const head = ['Time (UTC)', ...kind.series.map(({ label }) => label)];
+  const head = [nameOfTime(per), ...kind.series.map(({ label }) => label)];
   return element(
     'table',
     {},
@@ -241,7 +264,7 @@ function tableOf(kind, parts, per) {
         element(
           'tr',
           {},
-          element('th', { scope: 'row' }, DATES[per].format(part.start * 1000)),
+          element('th', { scope: 'row' }, TIMES[per].format.format(part.start * 1000)),
           ...kind.series.map(({ valueOf }) => element('td', { class: 'number' }, formatted(kind, valueOf(part)))),
         ),
       ),

@@ -4,14 +4,15 @@
 
 export class Failure extends Error {
   /**
-   * @param {{ status: number, code: string, message: string, retryAfterMs?: number }} facts
+   * @param {{ status: number, code: string, message: string, param?: string, retryAfterMs?: number }} facts
    *   `status` is 0 without an answer.
    */
-  constructor({ status, code, message, retryAfterMs = 0 }) {
+  constructor({ status, code, message, param = '', retryAfterMs = 0 }) {
     super(message);
     this.name = 'Failure';
     this.status = status;
     this.code = code;
+    this.param = param;
     this.retryAfterMs = retryAfterMs;
   }
 
@@ -39,10 +40,12 @@ export function toFailure(thrown) {
  * @property {Readonly<Record<string, string>>} [headers]
  *
  * @typedef {object} Client
- * @property {(path: string, asking?: Asking) => Promise<unknown>} get `path` is
- *   below `/api/v1/`. Throws Failure.
+ * @property {(path: string, asking?: Asking) => Promise<unknown>} get `path` is below that of the
+ *   API. Throws Failure.
  * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post Throws
  *   Failure if the status is not 2xx.
+ * @property {(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>} change
+ *   Returns the JSON of the reply. Throws Failure.
  * @property {() => WebSocket} openSocket Is not open yet. Throws Failure if the key cannot be sent.
  */
 
@@ -50,10 +53,11 @@ export function toFailure(thrown) {
  * @param {object} options
  * @param {() => string} options.key
  * @param {(failure: Failure) => void} options.onRefused The failure is thrown as well.
+ * @param {string} [options.api] Where the API is, from the page.
  * @returns {Client}
  */
-export function createClient({ key, onRefused }) {
-  const root = new URL('../api/v1/', document.baseURI);
+export function createClient({ key, onRefused, api = '../api/v1/' }) {
+  const root = new URL(api, document.baseURI);
 
   /**
    * @param {string} path
@@ -68,14 +72,25 @@ export function createClient({ key, onRefused }) {
     throw failure;
   }
 
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {object | null} body
+   * @param {Asking} asking
+   */
+  function send(method, path, body, { signal, headers }) {
+    const json = body === null ? {} : { body: JSON.stringify(body) };
+    const type = body === null ? {} : { 'content-type': 'application/json' };
+    return ask(path, { method, headers: { ...headers, ...type }, ...(signal && { signal }), ...json });
+  }
+
   return {
     async get(path, asking = {}) {
       return readJson(await ask(path, asking));
     },
-    post(path, body, { signal, headers } = {}) {
-      const json = body === null ? {} : { body: JSON.stringify(body) };
-      const type = body === null ? {} : { 'content-type': 'application/json' };
-      return ask(path, { method: 'POST', headers: { ...headers, ...type }, ...(signal && { signal }), ...json });
+    post: (path, body, asking = {}) => send('POST', path, body, asking),
+    async change(method, path, body) {
+      return readJson(await send(method, path, body ?? null, {}));
     },
     openSocket() {
       const url = new URL('responses', root);
@@ -141,13 +156,14 @@ export function finalResponse(event) {
 async function readFailure(response) {
   /** @type {unknown} */
   const body = await response.json().catch(() => null);
-  const { error } = /** @type {{ error?: { message?: unknown, code?: unknown } }} */ (body ?? {});
-  const { message = response.statusText, code = 'unknown' } = error ?? {};
+  const { error } = /** @type {{ error?: { message?: unknown, code?: unknown, param?: unknown } }} */ (body ?? {});
+  const { message = response.statusText, code = 'unknown', param = '' } = error ?? {};
   const seconds = Number(response.headers.get('retry-after') ?? 0);
   return new Failure({
     status: response.status,
     code: String(code),
     message: String(message),
+    param: String(param),
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
   });
 }

@@ -30,17 +30,41 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** @typedef {readonly [term: string, value: string | Node | null]} Fact Without a value it is left out. */
+
 /**
- * Returns terms and values as the content of a `dl`. Leaves out terms without a value.
+ * Shows facts as the content of a `dl`, each in a place of its own.
  *
  * @param {HTMLElement} list
- * @param {readonly (readonly [term: string, value: string | Node | null])[]} entries
+ * @param {readonly Fact[]} entries
  */
 export function showFacts(list, entries) {
   const known = entries.flatMap(([term, value]) =>
     value === null ? [] : [element('div', {}, element('dt', {}, term), element('dd', {}, value))],
   );
   list.replaceChildren(...known);
+}
+
+/**
+ * Returns facts as a list, one below the other.
+ *
+ * @param {readonly Fact[]} entries
+ */
+export function detailsOf(entries) {
+  const known = entries.flatMap(([term, value]) =>
+    value === null ? [] : [element('dt', {}, term), element('dd', {}, value)],
+  );
+  return element('dl', { class: 'details' }, ...known);
+}
+
+/**
+ * Returns a name such as `rate_limit_exceeded`, which a narrow place breaks between its words.
+ *
+ * @param {string} name
+ * @returns {readonly (Node | string)[]}
+ */
+export function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((word) => [word, element('wbr')]);
 }
 
 /**
@@ -68,15 +92,29 @@ export function sayProblem(field, place, problem) {
 }
 
 /**
+ * Gives the focus to another control if the one that has it is disabled or hidden now. Otherwise
+ * whoever uses the keyboard begins at the top of the page again.
+ *
+ * @param {HTMLButtonElement} from
+ * @param {HTMLElement} to
+ */
+export function passFocus(from, to) {
+  if (document.activeElement === from && (from.disabled || from.hidden)) to.focus({ preventScroll: true });
+}
+
+/**
  * Returns a time for people, in the time zone of the browser.
  *
  * @param {number} seconds Unix time
- * @param {'full' | 'short'} [length] The short one leaves the year out.
+ * @param {'full' | 'short'} [length] The short one leaves out the year, and the offset if it is that
+ *   of now, which the heading of a table tells.
  * @returns {HTMLTimeElement}
  */
 export function timeElement(seconds, length = 'full') {
   const date = new Date(seconds * 1000);
-  return element('time', { datetime: date.toISOString() }, TIMES[length].format(date));
+  const offset = offsetAt(date);
+  const shown = length === 'full' || offset !== offsetAt(new Date()) ? ` ${offset}` : '';
+  return element('time', { datetime: date.toISOString() }, TIMES[length].format(date) + shown);
 }
 
 const TIME_OF_DAY = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -84,6 +122,18 @@ const TIMES = {
   full: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }),
   short: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...TIME_OF_DAY }),
 };
+const OFFSET = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'longOffset' });
+
+/**
+ * Returns how far the clock of the browser is from UTC at that time.
+ *
+ * @param {Date} date
+ * @returns {string} `UTC`, `UTC+01:00`
+ */
+export function offsetAt(date) {
+  const part = OFFSET.formatToParts(date).find(({ type }) => type === 'timeZoneName');
+  return (part?.value ?? 'UTC').replace('GMT', 'UTC').replace('+00:00', '');
+}
 
 /**
  * Copies the text of an element, or selects it where the browser refuses to copy.
@@ -99,4 +149,19 @@ export async function copy(place) {
     getSelection()?.selectAllChildren(place);
     return false;
   }
+}
+
+/**
+ * Adds a stylesheet that only some views need, once. Resolves when it holds, or cannot be loaded.
+ *
+ * @param {string} href
+ * @returns {Promise<void>}
+ */
+export function addStylesheet(href) {
+  if (document.head.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
+  const link = element('link', { rel: 'stylesheet', href });
+  return new Promise((resolve) => {
+    for (const outcome of ['load', 'error']) link.addEventListener(outcome, () => resolve());
+    document.head.append(link);
+  });
 }

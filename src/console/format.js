@@ -62,9 +62,18 @@ export function formatCredits(micro) {
  * @returns {string} `0.4 ms`, `12 ms`, `1.25 s` or `3 min 20 s`
  */
 export function formatMs(ms) {
+  if (ms < 0.05) return '0 ms';
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 999.5) return `${ms.toFixed(0)} ms`;
   if (ms < 59_995) return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`;
   const seconds = Math.round(ms / 1000);
   return `${COUNT.format(Math.floor(seconds / 60))} min ${seconds % 60} s`;
+}
+
+/**
+ * @param {string} amount A decimal number of the currency unit, as in the admin API.
+ * @returns {string} `1,200.00`
+ */
+export function formatAmount(amount) {
+  return CREDITS.format(/** @type {`${number}`} */ (amount));
 }

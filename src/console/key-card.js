@@ -1,27 +1,55 @@
 import { byId, element, showFacts, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';
 
-/** @import { OwnKey, OwnLimit } from '../contract/types.ts' */
+/** @import { OwnGroup, OwnKey, OwnLimit, OwnPrice } from '../contract/types.ts' */
+/** @import { Fact } from './dom.js' */
 
-/** @param {OwnKey} key */
-export function showOwnKey(key) {
-  const { rate_limits, spend_limits, balance, held, spent } = key;
-  const money = (/** @type {number} */ micro) =>
-    formatCredits(micro) + (key.currency === null ? '' : ` ${key.currency}`);
-  byId('usage-key', HTMLElement).hidden = false;
-  byId('usage-key-name', HTMLElement).textContent = key.name;
-  showFacts(byId('usage-key-facts', HTMLElement), [
+/** Shows what the key may do, what is left of it and of its group, and what the models cost. */
+export function createKeyCard() {
+  const card = byId('usage-key', HTMLElement);
+  const group = byId('usage-group', HTMLElement);
+  const prices = byId('usage-prices', HTMLElement);
+  let shown = '';
+
+  /** @param {OwnKey} key */
+  return (key) => {
+    const money = (/** @type {number} */ micro) =>
+      formatCredits(micro) + (key.currency === null ? '' : ` ${key.currency}`);
+    card.hidden = false;
+    byId('usage-key-name', HTMLElement).textContent = key.name;
+    showFacts(byId('usage-key-facts', HTMLElement), describeAccount(key, money));
+    group.hidden = key.group === null;
+    if (key.group !== null) {
+      byId('usage-group-name', HTMLElement).textContent = key.group.name;
+      showFacts(byId('usage-group-facts', HTMLElement), describeAccount(key.group, money));
+    }
+    prices.hidden = key.prices.length === 0;
+    // Drawn when they change, so that they stay open, and scrolled.
+    if (shown === JSON.stringify(key.prices)) return;
+    shown = JSON.stringify(key.prices);
+    byId('usage-prices-unit', HTMLElement).textContent = `${key.currency ?? ''} per million tokens`;
+    byId('usage-prices-rows', HTMLElement).replaceChildren(...key.prices.map(priceRow));
+  };
+}
+
+/**
+ * @param {OwnKey | OwnGroup} account
+ * @param {(micro: number) => string} money
+ * @returns {readonly Fact[]}
+ */
+function describeAccount({ balance, held, spent, rate_limits, spend_limits, models, expires_at }, money) {
+  return [
     ['Balance', balance === null ? null : money(balance)],
     ['Reserved for what runs', held === 0 ? null : money(held)],
-    ['Spent today', money(spent.today)],
-    ['Spent this month', money(spent.this_month)],
+    ['Spent today (UTC)', money(spent.today)],
+    ['Spent this month (UTC)', money(spent.this_month)],
     ['Requests per minute', limitElement('Requests per minute', rate_limits.requests_per_minute, formatCount)],
     ['Tokens per minute', limitElement('Tokens per minute', rate_limits.tokens_per_minute, formatCount)],
     ['Spending per day', limitElement('Spending per day', spend_limits.per_day, money)],
     ['Spending per month', limitElement('Spending per month', spend_limits.per_month, money)],
-    ['Models', key.models === null ? null : key.models.join(', ')],
-    ['Good until', key.expires_at === null ? null : timeElement(key.expires_at)],
-  ]);
+    ['Models', models === null ? null : models.join(', ')],
+    ['Good until', expires_at === null ? null : timeElement(expires_at)],
+  ];
 }
 
 /**
@@ -41,5 +69,16 @@ function limitElement(name, limit, format) {
     value: String(remaining),
     'aria-label': name,
   });
-  return element('span', { class: 'limit' }, left, meter);
+  const opens = element('span', { class: 'muted small' }, 'whole again at ', timeElement(limit.resets_at, 'short'));
+  return element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []));
+}
+
+/** @param {OwnPrice} price */
+function priceRow({ model, input, cached_input, cache_write, output }) {
+  return element(
+    'tr',
+    {},
+    element('th', { scope: 'row', class: 'name' }, model),
+    ...[input, cached_input, cache_write, output].map((price) => element('td', { class: 'number' }, price)),
+  );
 }

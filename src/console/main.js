@@ -1,71 +1,79 @@
 import { createClient, Failure } from './client.js';
-import { byId, sayProblem } from './dom.js';
-import { createRequestsView } from './requests-view.js';
-import { createTryView } from './try-view.js';
-import { createUsageView } from './usage-view.js';
+import { addStylesheet, byId, say } from './dom.js';
+import { readRoute } from './route.js';
+import { createSession } from './session.js';
 
 /**
  * @typedef {object} ConsoleConfig
  * @property {string} version
  * @property {string} auth_mode
  * @property {boolean} demo
+ * @property {boolean} operator Whether there is an `ADMIN_TOKEN`.
  * @property {string | null} default_model
  * @property {string | null} base_url
  *
  * @typedef {object} View
  * @property {() => void} show
  * @property {() => void} hide
+ *
+ * @typedef {{ client: import('./client.js').Client, config: ConsoleConfig }} Context
  */
 
-const KEY = 'responses-gateway.key';
 const TITLE = document.title;
 
 const main = byId('main', HTMLElement);
-const keyForm = byId('key-form', HTMLFormElement);
-const keyInput = byId('key-input', HTMLInputElement);
-const keyError = byId('key-error', HTMLElement);
+const loading = byId('view-loading', HTMLElement);
+const problem = byId('view-problem', HTMLElement);
 
-/** Empty while the page asks for a key. */
+/** The name of the view that is or will be shown; empty while the page asks for a key. */
 let shown = '';
-let key = sessionStorage.getItem(KEY) ?? '';
+/** @type {View | undefined} */
+let open;
+
+const config = loadConfig();
+const session = createSession({
+  storedAs: 'responses-gateway.key',
+  name: 'key',
+  check,
+  open: () => void showView(),
+  close() {
+    hideViews();
+    shown = '';
+  },
+});
+const client = createClient({ key: session.secret, onRefused: session.refuse });
+/** Loaded when they are needed first, with the libraries that they need. */
+const VIEWS = {
+  try: lazily(async () => (await import('./try-view.js')).createTryView(await context())),
+  requests: lazily(async () => (await import('./requests-view.js')).createRequestsView(await context())),
+  usage: lazily(async () => {
+    await addStylesheet('vendor/uplot.css');
+    return (await import('./usage-view.js')).createUsageView(await context());
+  }),
+};
 
 byId('skip', HTMLAnchorElement).addEventListener('click', (event) => {
   // The address names the view, so it must not change.
   event.preventDefault();
   main.focus();
 });
-keyForm.addEventListener('submit', (event) => {
-  event.preventDefault();
-  void enter(keyInput.value.trim());
-});
-byId('forget', HTMLButtonElement).addEventListener('click', () => forget());
-
-addEventListener('hashchange', () => key !== '' && showView());
-
-const config = await loadConfig();
-const client = createClient({
-  key: () => key,
-  onRefused(failure) {
-    setKey('');
-    askForKey(failure.sentence);
-  },
-});
-const context = { client, config };
-const takesAnyKey = config.demo && config.auth_mode === 'passthrough';
-/** @type {Readonly<Record<string, View>>} */
-const views = {
-  try: createTryView(context),
-  requests: createRequestsView(context),
-  usage: createUsageView(context),
-};
-byId('version', HTMLElement).textContent = config.version;
-if (key === '') askForKey(null);
-else open();
+addEventListener('hashchange', () => session.isOpen && void showView());
+session.begin();
+describeKeys(await config);
+// Whoever types a key needs the first view next.
+VIEWS[wantedView()]().catch(() => undefined);
 
 /** Without it the page works, but has no hints. */
 async function loadConfig() {
   /** @type {ConsoleConfig} */
-  const unknown = { version: '', auth_mode: '', demo: false, default_model: null, base_url: null };
+  const unknown = {
+    version: '',
+    auth_mode: '',
+    demo: false,
+    operator: false,
+    default_model: null,
+    base_url: null,
+  };
   try {
     const response = await fetch('config.json', { cache: 'no-store' });
     return /** @type {ConsoleConfig} */ (await response.json());
@@ -74,25 +82,25 @@ async function loadConfig() {
   }
 }
 
-/** @param {string | null} problem */
-function askForKey(problem) {
-  views[shown]?.hide();
-  shown = '';
-  for (const id of ['views', 'session', 'view-try', 'view-requests', 'view-usage']) byId(id, HTMLElement).hidden = true;
-  byId('key-mode', HTMLElement).textContent = describeKeys();
-  if (takesAnyKey) keyInput.value = 'demo';
-  byId('view-key', HTMLElement).hidden = false;
-  document.title = `Key – ${TITLE}`;
-  sayProblem(keyInput, keyError, problem);
-  keyInput.focus();
+/** @returns {Promise<Context>} */
+async function context() {
+  return { client, config: await config };
 }
 
-function describeKeys() {
-  if (takesAnyKey) return 'The embedded demo backend answers here, and takes any key.';
-  if (config.auth_mode === 'passthrough')
-    return 'The backend behind this gateway checks it, so use a key of the backend.';
-  if (config.auth_mode === 'managed') return 'This gateway issues the keys. Its operator can make one for you.';
-  return 'The operator of this gateway knows which keys it takes.';
+/** @param {ConsoleConfig} known */
+function describeKeys({ version, auth_mode, demo, operator }) {
+  byId('version', HTMLElement).textContent = version;
+  byId('operator', HTMLElement).hidden = !operator;
+  const takesAnyKey = demo && auth_mode === 'passthrough';
+  const input = byId('key-input', HTMLInputElement);
+  if (takesAnyKey && input.value === '') input.value = 'demo';
+  const mode = byId('key-mode', HTMLElement);
+  if (takesAnyKey) mode.textContent = 'The embedded demo backend answers here, and takes any key.';
+  else if (auth_mode === 'passthrough')
+    mode.textContent = 'The backend behind this gateway checks it, so use a key of the backend.';
+  else if (auth_mode === 'managed')
+    mode.textContent = 'This gateway issues the keys. Its operator can make one for you.';
+  else mode.textContent = 'The operator of this gateway knows which keys it takes.';
 }
 
 /**
@@ -101,61 +109,70 @@ function describeKeys() {
  *
  * @param {string} entered
  */
-async function enter(entered) {
-  if (!/^[\x21-\x7e]+$/.test(entered)) {
-    sayProblem(keyInput, keyError, entered === '' ? 'Enter a key.' : 'A key has no spaces and no special characters.');
-    keyInput.focus();
-    return;
-  }
+async function check(entered) {
   try {
     await createClient({ key: () => entered, onRefused: () => undefined }).get('models');
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if ([0, 401, 403, 429].includes(error.status)) {
-      sayProblem(keyInput, keyError, error.sentence);
-      keyInput.focus();
-      return;
-    }
+    if (!(error instanceof Failure) || [0, 401, 403, 429].includes(error.status)) throw error;
   }
-  setKey(entered);
-  keyInput.value = '';
-  open();
 }
 
-/** @param {string} entered */
-function setKey(entered) {
-  key = entered;
-  if (key === '') sessionStorage.removeItem(KEY);
-  else sessionStorage.setItem(KEY, key);
+/** @returns {keyof typeof VIEWS} */
+function wantedView() {
+  const { view } = readRoute();
+  return Object.hasOwn(VIEWS, view) ? /** @type {keyof typeof VIEWS} */ (view) : 'try';
 }
 
-function open() {
-  byId('key-end', HTMLElement).textContent = `…${key.slice(-4)}`;
-  byId('view-key', HTMLElement).hidden = true;
-  for (const id of ['views', 'session']) byId(id, HTMLElement).hidden = false;
-  showView();
-}
-
-function showView() {
-  const wanted = location.hash.replace('#/', '');
-  const name = Object.hasOwn(views, wanted) ? wanted : 'try';
-  views[shown]?.hide();
-  for (const other of Object.keys(views)) byId(`view-${other}`, HTMLElement).hidden = other !== name;
+async function showView() {
+  const name = wantedView();
+  hideViews();
+  shown = name;
   for (const link of document.querySelectorAll('#views a')) {
     if (link.getAttribute('href') === `#/${name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   const title = byId(`${name}-title`, HTMLElement);
   document.title = `${title.textContent} – ${TITLE}`;
-  // A screen reader starts at the beginning of a new view, as of a new page.
-  title.focus();
-  shown = name;
-  views[name]?.show();
+  loading.hidden = false;
+  say(problem, null);
+  try {
+    const view = await VIEWS[name]();
+    // Another one may be wanted by now.
+    if (shown !== name || open !== undefined) return;
+    open = view;
+    byId(`view-${name}`, HTMLElement).hidden = false;
+    // A screen reader starts at the beginning of a new view, as of a new page.
+    title.focus();
+    view.show();
+  } catch (error) {
+    if (shown === name)
+      say(problem, 'This view could not be loaded. Is the gateway still running? Load the page again.');
+    throw error;
+  } finally {
+    if (shown === name) loading.hidden = true;
+  }
 }
 
-/** Loads the page again, so that the key and the data leave the memory. */
-function forget() {
-  setKey('');
-  history.replaceState(null, '', location.pathname);
-  location.reload();
+function hideViews() {
+  open?.hide();
+  open = undefined;
+  loading.hidden = true;
+  for (const name of Object.keys(VIEWS)) byId(`view-${name}`, HTMLElement).hidden = true;
+}
+
+/**
+ * Keeps what was loaded, and tries again after a failure.
+ *
+ * @param {() => Promise<View>} load
+ */
+function lazily(load) {
+  /** @type {Promise<View> | undefined} */
+  let loaded;
+  return () => {
+    loaded ??= load().catch((/** @type {unknown} */ error) => {
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
 }

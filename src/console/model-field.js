@@ -53,10 +53,8 @@ export function createModelField({ client, config }) {
     return name === config.default_model ? `${name} (recommended)` : name;
   }
 
-  select.addEventListener('change', () => {
-    showChosen();
-    if (select.value === OTHER) other.focus();
-  });
+  // The focus stays: the arrow keys choose one option after the other.
+  select.addEventListener('change', showChosen);
   offer();
 
   return {

@@ -1,23 +1,30 @@
-import { byId, element, say, timeElement } from './dom.js';
+import { adviceFor } from './advice.js';
+import { byId, element, passFocus, say } from './dom.js';
 import { toFailure } from './client.js';
-import { formatCredits, formatInput, formatMs, formatOutput } from './format.js';
 import { poll } from './poll.js';
+import { recordFacts } from './record-facts.js';
 
 /** @import { RequestRecord } from '../contract/types.ts' */
-/** @import { Client } from './client.js' */
+/** @import { Client, Failure } from './client.js' */
 
 const EVERY_MS = 1000;
 
 /**
+ * @typedef {object} RecordDialog
+ * @property {(id: string, known?: RequestRecord) => void} open Asks for the record unless it is known
+ *   and has ended.
+ * @property {() => void} close
+ *
  * @param {Client} client
- * @param {() => void} onCancel
- * @returns {{ open: (record: RequestRecord) => void, close: () => void }}
+ * @param {{ onCancel: () => void, onClose: () => void }} told `onClose` is for who closes it by hand.
+ * @returns {RecordDialog}
  */
-export function createRecordDialog(client, onCancel) {
+export function createRecordDialog(client, { onCancel, onClose }) {
   const dialog = byId('record', HTMLDialogElement);
   const body = byId('record-body', HTMLElement);
   const problem = byId('record-problem', HTMLElement);
   const cancel = byId('record-cancel', HTMLButtonElement);
+  const closer = byId('record-close', HTMLButtonElement);
   let id = '';
   /** @type {ReturnType<typeof poll> | null} */
   let polling = null;
@@ -27,15 +34,27 @@ export function createRecordDialog(client, onCancel) {
   function show(record) {
     const isRunning = record.status === 'processing';
     if (!isRunning) polling?.stop();
+    say(problem, null);
     cancel.hidden = !isRunning;
     cancel.disabled = record.cancel_requested_at !== null;
+    passFocus(cancel, closer);
     const next = JSON.stringify(record, null, 2);
     if (next === shown) return;
     shown = next;
     body.replaceChildren(
-      describe(record),
+      recordFacts(record, { advice: record.error && adviceFor(record.error.code) }),
       element('details', {}, element('summary', {}, 'As JSON'), element('pre', { tabindex: '0' }, next)),
     );
+  }
+
+  /** @param {Failure} failure */
+  function fail(failure) {
+    if (shown === '') body.replaceChildren();
+    // It is not there, and no second question finds it.
+    if (failure.status === 404) {
+      polling?.stop();
+      say(problem, 'This key has no such request. Records of other keys are not shown, and old ones are deleted.');
+    } else say(problem, failure.sentence);
   }
 
   async function askToCancel() {
@@ -51,79 +70,41 @@ export function createRecordDialog(client, onCancel) {
 
   cancel.addEventListener('click', () => {
     cancel.disabled = true;
+    passFocus(cancel, closer);
     void askToCancel();
   });
-  byId('record-close', HTMLButtonElement).addEventListener('click', () => dialog.close());
+  closer.addEventListener('click', () => dialog.close());
   dialog.addEventListener('close', () => {
+    // The event comes late: by now another record may be shown, or another view have the address.
+    if (dialog.open) return;
     polling?.stop();
+    if (polling !== null || shown !== '') onClose();
     polling = null;
   });
 
   return {
-    open(record) {
-      id = record.request_id;
+    open(requestId, known) {
+      id = requestId;
       shown = '';
       say(problem, null);
-      dialog.showModal();
-      show(record);
-      if (record.status !== 'processing') return;
+      cancel.hidden = true;
+      body.replaceChildren(element('p', { class: 'muted', role: 'status' }, 'Loading …'));
+      if (!dialog.open) dialog.showModal();
+      if (known !== undefined) show(known);
+      if (known !== undefined && known.status !== 'processing') return;
       polling = poll({
-        ask: async (signal) => /** @type {RequestRecord} */ (await client.get(`requests/${id}`, { signal })),
+        ask: async (signal) =>
+          /** @type {RequestRecord} */ (await client.get(`requests/${encodeURIComponent(id)}`, { signal })),
         show,
-        fail: (failure) => say(problem, failure.sentence),
+        fail,
         everyMs: EVERY_MS,
       });
     },
-    close: () => dialog.close(),
+    close() {
+      polling?.stop();
+      polling = null;
+      shown = '';
+      dialog.close();
+    },
   };
-}
-
-/**
- * @param {RequestRecord} record
- * @returns {HTMLElement} Has words, since a colour does not reach everyone.
- */
-export function stateElement({ status, cancel_requested_at }) {
-  const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;
-  return element('span', { class: 'state', 'data-state': status }, text);
-}
-
-/**
- * @param {RequestRecord} record
- * @returns {string} The record has whole seconds.
- */
-export function tookOf({ created_at, completed_at }) {
-  if (completed_at === null) return '–';
-  const seconds = completed_at - created_at;
-  return seconds < 1
-    ? '< 1 s'
-    : formatMs(seconds * 1000)
-        .replace('.00', '')
-        .replace('.0', '');
-}
-
-/** @param {RequestRecord} record */
-function describe(record) {
-  const { usage, error, incomplete_details } = record;
-  /** @type {readonly (readonly [string, string | Node | null])[]} */
-  const entries = [
-    ['Status', stateElement(record)],
-    ['Error', error === null ? null : `${error.message} (${error.code})`],
-    ['Incomplete', incomplete_details?.reason ?? null],
-    ['Request', element('code', {}, record.request_id)],
-    ['Response', element('code', {}, record.response_id)],
-    ['Model', record.model],
-    ['Endpoint', record.endpoint + (record.stream ? ', stream' : '')],
-    ['Created', timeElement(record.created_at)],
-    ['Cancel asked for', record.cancel_requested_at === null ? null : timeElement(record.cancel_requested_at)],
-    ['Ended', record.completed_at === null ? null : timeElement(record.completed_at)],
-    ['Took', record.completed_at === null ? null : tookOf(record)],
-    ['Input tokens', usage && formatInput(usage)],
-    ['Output tokens', usage && formatOutput(usage)],
-    ['Counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
-    ['Cost', record.cost === null ? null : formatCredits(record.cost)],
-  ];
-  const known = entries.flatMap(([term, value]) =>
-    value === null ? [] : [element('dt', {}, term), element('dd', {}, value)],
-  );
-  return element('dl', { class: 'details' }, ...known);
 }

@@ -1,7 +1,9 @@
-import { byId, element, say, timeElement } from './dom.js';
-import { formatCount, formatCredits } from './format.js';
+import { breakable, byId, element, offsetAt, passFocus, say, sayProblem, timeElement } from './dom.js';
+import { formatCount, formatCredits, formatMs } from './format.js';
 import { poll } from './poll.js';
-import { createRecordDialog, stateElement, tookOf } from './record-dialog.js';
+import { createRecordDialog } from './record-dialog.js';
+import { stateElement } from './record-facts.js';
+import { readRoute, toHref } from './route.js';
 
 /** @import { RequestRecord } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
@@ -12,21 +14,31 @@ import { createRecordDialog, stateElement, tookOf } from './record-dialog.js';
 const EVERY_MS = 2000;
 const PER_PAGE = '25';
 const TYPING_MS = 300;
+const ID = /^(req|resp)_[0-9a-f]+$/;
+/** A list of suggestions that is longer helps nobody. */
+const MAX_SUGGESTIONS = 500;
 
 /**
+ * The address names the filters, the page and the record, so that each can be linked to.
+ *
  * @param {{ client: Client }} context
  * @returns {View}
  */
 export function createRequestsView({ client }) {
   const state = byId('requests-state', HTMLSelectElement);
   const model = byId('requests-model', HTMLInputElement);
+  const id = byId('requests-id', HTMLInputElement);
   const status = byId('requests-status', HTMLElement);
   const problem = byId('requests-problem', HTMLElement);
   const newest = byId('requests-newest', HTMLButtonElement);
   const older = byId('requests-older', HTMLButtonElement);
   const pages = byId('requests-pages', HTMLElement);
-  const dialog = createRecordDialog(client, () => polling?.now());
-  const showRows = createRows(dialog.open);
+  const dialog = createRecordDialog(client, {
+    onCancel: () => polling?.now(),
+    onClose: () => history.replaceState(null, '', hrefOf(null)),
+  });
+  const showRows = createRows(openRecord);
+  const suggest = createSuggestions(client);
   /** @type {string | null} The page begins after this one. */
   let after = null;
   /** @type {string | null} */
@@ -35,12 +47,18 @@ export function createRequestsView({ client }) {
   let polling = null;
   let typing = 0;
 
+  const filters = () => ({ status: state.value, model: model.value.trim() });
+
+  /** @param {string | null} record */
+  function hrefOf(record) {
+    return toHref('requests', record, { ...filters(), after: after ?? '' });
+  }
+
   /** @param {AbortSignal} signal */
   async function ask(signal) {
     const query = new URLSearchParams({ limit: PER_PAGE });
-    if (after !== null) query.set('after', after);
-    if (state.value !== '') query.set('status', state.value);
-    if (model.value.trim() !== '') query.set('model', model.value.trim());
+    const wanted = { ...filters(), after: after ?? '' };
+    for (const [name, value] of Object.entries(wanted)) if (value !== '') query.set(name, value);
     return /** @type {Page} */ (await client.get(`requests?${query}`, { signal }));
   }
 
@@ -51,17 +69,42 @@ export function createRequestsView({ client }) {
     lastId = last_id;
     newest.disabled = after === null;
     older.disabled = !has_more;
+    passFocus(older, newest);
+    passFocus(newest, older);
     pages.hidden = newest.disabled && older.disabled;
-    showRows(data, state.value !== '' || model.value.trim() !== '');
+    suggest(data);
+    showRows(data, { isFiltered: state.value !== '' || model.value.trim() !== '', hrefOf });
   }
 
   /** @param {string | null} place */
   function goTo(place) {
     after = place;
+    history.replaceState(null, '', hrefOf(null));
+    say(status, 'Loading …');
     polling?.now();
   }
 
+  /**
+   * @param {string} requestId
+   * @param {RequestRecord} [known]
+   */
+  function openRecord(requestId, known) {
+    history.replaceState(null, '', hrefOf(requestId));
+    dialog.open(requestId, known);
+  }
+
   byId('requests-filters', HTMLFormElement).addEventListener('submit', (event) => event.preventDefault());
+  // A form of several fields is not submitted by Enter.
+  id.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return;
+    // The same key would press the button of the dialog that opens.
+    event.preventDefault();
+    const wanted = id.value.trim();
+    const isId = ID.test(wanted);
+    const hint = 'An id begins with req_ or resp_. The reply header x-request-id has it.';
+    sayProblem(id, byId('requests-id-error', HTMLElement), isId || wanted === '' ? null : hint);
+    if (isId) openRecord(wanted.replace('resp_', 'req_'));
+  });
   state.addEventListener('change', () => goTo(null));
   model.addEventListener('input', () => {
     clearTimeout(typing);
@@ -72,7 +115,12 @@ export function createRequestsView({ client }) {
 
   return {
     show() {
-      after = null;
+      const { id: record, query } = readRoute();
+      state.value = query.get('status') ?? '';
+      model.value = query.get('model') ?? '';
+      after = query.get('after');
+      byId('requests-time', HTMLElement).textContent = `Time (${offsetAt(new Date())})`;
+      say(status, 'Loading …');
       polling = poll({
         ask,
         show: showPage,
@@ -82,6 +130,7 @@ export function createRequestsView({ client }) {
         },
         everyMs: EVERY_MS,
       });
+      if (record !== null) dialog.open(record);
     },
     hide() {
       polling?.stop();
@@ -92,8 +141,12 @@ export function createRequestsView({ client }) {
 }
 
 /**
- * @param {(record: RequestRecord) => void} onOpen
- * @returns {(records: readonly RequestRecord[], isFiltered: boolean) => void}
+ * @typedef {object} RowsShown
+ * @property {boolean} isFiltered
+ * @property {(requestId: string) => string} hrefOf
+ *
+ * @param {(requestId: string, record: RequestRecord) => void} onOpen
+ * @returns {(records: readonly RequestRecord[], shown: RowsShown) => void}
  */
 function createRows(onOpen) {
   const table = byId('requests-table', HTMLTableElement);
@@ -101,42 +154,93 @@ function createRows(onOpen) {
   const empty = byId('requests-empty', HTMLElement);
   let shown = '';
 
-  return (records, isFiltered) => {
+  return (records, { isFiltered, hrefOf }) => {
     table.hidden = records.length === 0;
-    const none = isFiltered ? 'No request fits these filters.' : 'No requests yet. Send one under “Try it”.';
+    const none = isFiltered
+      ? 'No request fits these filters. The model must be its whole name.'
+      : 'No requests yet. Send one under “Try it”.';
     say(empty, records.length === 0 ? none : null);
+    // Without prices no request has a cost.
+    table.classList.toggle(
+      'without-cost',
+      records.every(({ cost }) => cost === null),
+    );
     // Only changes are drawn, so that they disturb neither a selection nor a screen reader.
-    const next = JSON.stringify(records);
+    const next = JSON.stringify(records) + hrefOf('');
     if (next === shown) return;
     shown = next;
     const focused = document.activeElement?.getAttribute('data-id');
-    rows.replaceChildren(...records.map((record) => row(record, onOpen)));
-    for (const button of rows.querySelectorAll('button')) if (button.dataset['id'] === focused) button.focus();
+    rows.replaceChildren(...records.map((record) => row(record, { href: hrefOf(record.request_id), onOpen })));
+    for (const link of rows.querySelectorAll('a')) if (link.dataset['id'] === focused) link.focus();
   };
 }
 
 /**
  * @param {RequestRecord} record
- * @param {(record: RequestRecord) => void} onOpen
+ * @param {object} how
+ * @param {string} how.href
+ * @param {(requestId: string, record: RequestRecord) => void} how.onOpen
  */
-function row(record, onOpen) {
-  const { usage } = record;
+function row(record, { href, onOpen }) {
+  const { usage, error, incomplete_details: incomplete } = record;
   const about = usage === null ? '–' : `${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;
-  const open = element(
-    'button',
-    { type: 'button', class: 'link', 'data-id': record.request_id, 'aria-haspopup': 'dialog' },
-    timeElement(record.created_at, 'short'),
-  );
-  open.addEventListener('click', () => onOpen(record));
-  return element(
+  const why = error?.code ?? incomplete?.reason;
+  const link = element('a', { href, 'data-id': record.request_id }, timeElement(record.created_at, 'short'));
+  const made = element(
     'tr',
-    {},
-    element('td', {}, open),
-    element('td', {}, stateElement(record)),
+    { class: 'opens' },
+    element('td', {}, link),
+    element(
+      'td',
+      {},
+      stateElement(record),
+      ...(why === undefined ? [] : [element('code', { class: 'why' }, ...breakable(why))]),
+    ),
     element('td', { class: 'name' }, record.model),
     element('td', { class: 'wide' }, record.endpoint + (record.stream ? ', stream' : '')),
     element('td', { class: 'number' }, (record.usage_estimated ? '≈ ' : '') + about),
-    element('td', { class: 'number wide' }, record.cost === null ? '–' : formatCredits(record.cost)),
-    element('td', { class: 'number wide' }, tookOf(record)),
+    element('td', { class: 'number wide cost' }, record.cost === null ? '–' : formatCredits(record.cost)),
+    element('td', { class: 'number wide' }, record.duration_ms === null ? '–' : formatMs(record.duration_ms)),
   );
+  made.addEventListener('click', (event) => {
+    // A link can be opened in another tab, and a text can be selected.
+    if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.isCollapsed === false) return;
+    event.preventDefault();
+    link.focus();
+    onOpen(record.request_id, record);
+  });
+  return made;
+}
+
+/**
+ * Suggests the models that the backend lists, and those of the requests seen so far.
+ *
+ * @param {Client} client
+ * @returns {(records: readonly RequestRecord[]) => void}
+ */
+function createSuggestions(client) {
+  const list = byId('requests-models', HTMLElement);
+  /** @type {Set<string>} */
+  const names = new Set();
+
+  /** @param {readonly string[]} models */
+  function add(models) {
+    const before = names.size;
+    for (const model of models) if (names.size < MAX_SUGGESTIONS) names.add(model);
+    if (names.size > before) list.replaceChildren(...[...names].sort().map((value) => element('option', { value })));
+  }
+
+  async function addListed() {
+    const { data = [] } = /** @type {{ data?: readonly { id: unknown }[] }} */ (await client.get('models'));
+    add(data.flatMap(({ id }) => (typeof id === 'string' ? [id] : [])));
+  }
+
+  let isListed = false;
+  return (records) => {
+    add(records.map(({ model }) => model));
+    if (isListed) return;
+    isListed = true;
+    // Without a list of the backend there are those of the requests.
+    addListed().catch(() => undefined);
+  };
 }

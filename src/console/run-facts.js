@@ -1,5 +1,6 @@
-import { byId, showFacts } from './dom.js';
+import { byId, element, showFacts } from './dom.js';
 import { formatInput, formatMs, formatOutput } from './format.js';
+import { toHref } from './route.js';
 
 /** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
@@ -16,7 +17,7 @@ const LEFT_OUT = [
 /** Measures and counts one request while it runs. */
 export function createRunFacts() {
   const list = byId('try-facts', HTMLElement);
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, string | Node>} */
   const facts = new Map();
   let firstDeltaMs = NaN;
   const show = () => showFacts(list, [...facts]);
@@ -28,7 +29,8 @@ export function createRunFacts() {
      * @param {number} atMs
      */
     reply({ headers }, atMs) {
-      facts.set('Request', headers.get('x-request-id') ?? 'unknown');
+      const id = headers.get('x-request-id');
+      facts.set('Request', id === null ? 'unknown' : linkTo(id));
       facts.set('Headers after', formatMs(atMs));
       for (const [header, name] of LEFT_OUT) {
         const types = headers.get(header);
@@ -42,7 +44,7 @@ export function createRunFacts() {
      */
     event(event, atMs) {
       // Over a WebSocket only this event names it.
-      if (event.type === 'response.created') facts.set('Request', event.response.id.replace('resp_', 'req_'));
+      if (event.type === 'response.created') facts.set('Request', linkTo(event.response.id.replace('resp_', 'req_')));
       if (!('delta' in event) || !Number.isNaN(firstDeltaMs)) return;
       firstDeltaMs = atMs;
       facts.set('First delta after', formatMs(atMs));
@@ -63,4 +65,9 @@ export function createRunFacts() {
       show();
     },
   };
+}
+
+/** @param {string} id */
+function linkTo(id) {
+  return element('a', { href: toHref('requests', id) }, id);
 }

@@ -1,5 +1,4 @@
 import { broken, finalResponse, isAbort, readJson } from './client.js';
-import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
 
 /** @import { CreateResponse, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
@@ -26,12 +25,18 @@ const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
  */
 export async function run({ client, request, idempotencyKey, signal, onReply, onEvent }) {
   const headers = { 'idempotency-key': idempotencyKey };
+  // It comes while the backend thinks.
+  const parser = import('./vendor/eventsource-parser/stream.js').catch(() => {
+    throw broken();
+  });
+  // Without a reply nobody asks for it.
+  parser.catch(() => undefined);
   const reply = await client.post('responses', request, { signal, headers });
   onReply(reply);
   if (reply.body === null || request.stream !== true) return /** @type {ResponseResource} */ (await readJson(reply));
   /** @type {ResponseResource | null} */
   let last = null;
-  for await (const event of readEvents(reply.body)) {
+  for await (const event of readEvents(reply.body, await parser)) {
     onEvent(event);
     last = finalResponse(event) ?? last;
   }
@@ -43,9 +48,10 @@ export async function run({ client, request, idempotencyKey, signal, onReply, on
  * Yields the events of a stream up to its `[DONE]`.
  *
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ * @param {typeof import('./vendor/eventsource-parser/stream.js')} parser
  * @returns {AsyncGenerator<ResponseEvent>}
  */
-async function* readEvents(body) {
+async function* readEvents(body, { EventSourceParserStream }) {
   const messages = body
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream({ maxBufferSize: MAX_EVENT_CHARACTERS }))

@@ -1,6 +1,7 @@
+import { adviceFor } from './advice.js';
 import { createAnswer } from './answer.js';
 import { isAbort, toFailure } from './client.js';
-import { byId, say } from './dom.js';
+import { byId, passFocus, say } from './dom.js';
 import { formatMs } from './format.js';
 import { createLine } from './line.js';
 import { createRunFacts } from './run-facts.js';
@@ -47,9 +48,11 @@ export function createRunner({ client, conversation, onRunning }) {
     send.disabled = running;
     stop.disabled = !running;
     cancel.disabled = !running;
+    byId('try-ends', HTMLElement).hidden = !running;
     onRunning(running);
-    // A disabled button must not keep the focus.
-    if (!running && [stop, cancel].some((button) => button === document.activeElement)) send.focus();
+    // A disabled button loses the focus.
+    for (const button of [stop, cancel]) passFocus(button, send);
+    if (!running && document.activeElement === document.body) send.focus({ preventScroll: true });
   }
 
   stop.addEventListener('click', () => hangUp.abort());
@@ -125,6 +128,7 @@ export function createRunner({ client, conversation, onRunning }) {
       timeline.clear();
       setRunning(true);
       showStatus('busy', 'Waiting for the answer …');
+      showResult();
       const startMs = performance.now();
       const sinceStart = () => performance.now() - startMs;
       try {
@@ -135,7 +139,10 @@ export function createRunner({ client, conversation, onRunning }) {
       } catch (error) {
         if (isAbort(error))
           showStatus('bad', `Stopped after ${formatMs(sinceStart())}; the gateway cancels the request.`);
-        else showStatus('bad', toFailure(error).sentence);
+        else {
+          const failure = toFailure(error);
+          showStatus('bad', failure.sentence, adviceFor(failure.code));
+        }
       } finally {
         answer.end();
         setRunning(false);
@@ -144,11 +151,19 @@ export function createRunner({ client, conversation, onRunning }) {
   };
 }
 
+/** Brings the answer into view, where the form is so long that it is not beside it. */
+function showResult() {
+  const { top } = byId('try-result', HTMLElement).getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) byId('try-result', HTMLElement).scrollIntoView({ block: 'start' });
+}
+
 /**
  * @param {'busy' | 'good' | 'bad'} state
  * @param {string} sentence
+ * @param {string | null} [advice] What the user can do about it.
  */
-function showStatus(state, sentence) {
+function showStatus(state, sentence, advice = null) {
+  say(byId('try-advice', HTMLElement), advice);
   const status = byId('try-status', HTMLElement);
   status.dataset['state'] = state;
   say(status, sentence);
@@ -162,9 +177,16 @@ function showEnd({ status, error, incomplete_details }, tookMs) {
   const took = formatMs(tookMs);
   if (status === 'completed') showStatus('good', `Completed in ${took}.`);
   else if (status === 'incomplete')
-    showStatus('bad', `Incomplete after ${took}: ${incomplete_details?.reason ?? 'no reason given'}.`);
+    showStatus(
+      'bad',
+      `Incomplete after ${took}: ${incomplete_details?.reason ?? 'no reason given'}.`,
+      incomplete_details?.reason === 'max_output_tokens' ? 'Set a higher limit under “Tools and limits”.' : null,
+    );
   else if (status === 'cancelled') showStatus('bad', `Cancelled after ${took}.`);
-  else showStatus('bad', `Failed after ${took}: ${error?.message ?? 'no reason given'} (${error?.code ?? status})`);
+  else {
+    const sentence = `Failed after ${took}: ${error?.message ?? 'no reason given'} (${error?.code ?? status})`;
+    showStatus('bad', sentence, adviceFor(error?.code ?? ''));
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { element } from './dom.js';
+import { createFollow } from './follow.js';
 import { formatMs } from './format.js';
 
 /** The last events of a longer answer remain. */
@@ -20,18 +21,7 @@ export function createTimeline(place) {
   const dropped = element('p', { class: 'muted small' });
   let count = 0;
   let beforeMs = 0;
-  let isScrolling = false;
-
-  function follow() {
-    // One measurement per frame: each one lays the page out again.
-    if (isScrolling) return;
-    isScrolling = true;
-    const isAtEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 40;
-    requestAnimationFrame(() => {
-      isScrolling = false;
-      if (isAtEnd) place.scrollTop = place.scrollHeight;
-    });
-  }
+  const follow = createFollow(place);
 
   return {
     clear() {

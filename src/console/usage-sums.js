@@ -1,9 +1,15 @@
 /** All spans are in UTC, as in the gateway. */
 
-/** @import { UsageOfModel } from '../contract/types.ts' */
+/** @import { Latency, Percentiles, Rejection, UsageOfModel } from '../contract/types.ts' */
 
 /**
  * @typedef {Omit<UsageOfModel, 'model'>} Sums
+ *
+ * @typedef {Sums & {
+ *   first_token: Percentiles | null,
+ *   duration: Percentiles | null,
+ *   rejected: number,
+ * }} Part
  *
  * @typedef {'hour' | 'day' | 'month'} Per
  *
@@ -58,6 +64,31 @@ export function sumByTime(rows, span) {
     if (part !== undefined) add(part, row);
   }
   return [...parts.values()];
+}
+
+/**
+ * Returns the parts with how long requests took in them, and how many were rejected.
+ *
+ * @param {readonly Sums[]} parts
+ * @param {{ readonly latencies: readonly Latency[], readonly rejected: readonly Rejection[] }} stats
+ * @param {string | null} model null for all
+ * @returns {readonly Part[]}
+ */
+export function withStats(parts, { latencies, rejected }, model) {
+  const found = new Map(latencies.filter((one) => one.model === model).map((one) => [one.start, one]));
+  return parts.map((part) => {
+    const { first_token = null, duration = null } = found.get(part.start) ?? {};
+    const refused = rejectedOf(rejected, model).filter(({ start }) => start === part.start);
+    return { ...part, first_token, duration, rejected: refused.reduce((sum, { count }) => sum + count, 0) };
+  });
+}
+
+/**
+ * @param {readonly Rejection[]} rejected
+ * @param {string | null} model null for all
+ */
+export function rejectedOf(rejected, model) {
+  return rejected.filter((one) => model === null || one.model === model);
 }
 
 /**

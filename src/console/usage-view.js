@@ -1,26 +1,20 @@
-import { createChart } from './chart.js';
+import { nameOfTime } from './chart.js';
 import { byId, element, say, showFacts } from './dom.js';
 import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
-import { showOwnKey } from './key-card.js';
+import { createKeyCard } from './key-card.js';
 import { poll } from './poll.js';
-import { meanMs, spanOf, sumByTime, sumOf } from './usage-sums.js';
+import { createCharts, STATS_CHARTS } from './usage-charts.js';
+import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from './usage-sums.js';
 
-/** @import { Chart, ChartKind } from './chart.js' */
+/** @import { ChartKind } from './chart.js' */
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig, View } from './main.js' */
 /** @import { OwnKey, UsageList, UsageOfModel } from '../contract/types.ts' */
 /** @import { Span, Sums } from './usage-sums.js' */
 
-const EVERY_MS = 30_000;
+/** @typedef {{ list: UsageList, span: Span }} Usage */
 
-/** @type {ChartKind} */
-const COST = {
-  title: 'Cost',
-  shape: 'bars',
-  format: formatCredits,
-  formatAxis: formatCredits,
-  series: [{ label: 'Cost', valueOf: ({ cost }) => cost }],
-};
+const EVERY_MS = 30_000;
 
 /** @type {readonly ChartKind[]} */
 const CHARTS = [
@@ -28,37 +22,40 @@ const CHARTS = [
     title: 'Requests',
     shape: 'bars',
     format: formatCount,
-    formatAxis: formatWhole,
+    formatAxis: formatShort,
+    isCount: true,
     series: [{ label: 'Requests', valueOf: ({ requests }) => requests }],
   },
   {
     title: 'Tokens',
     shape: 'lines',
     format: formatCount,
-    formatAxis: formatWhole,
+    formatAxis: formatShort,
+    isCount: true,
     series: [
       { label: 'Input', valueOf: ({ input_tokens }) => input_tokens },
       { label: 'Output', valueOf: ({ output_tokens }) => output_tokens },
     ],
   },
-  COST,
+  {
+    title: 'Cost',
+    shape: 'bars',
+    format: formatCredits,
+    formatAxis: formatCredits,
+    series: [{ label: 'Cost', valueOf: ({ cost }) => cost }],
+  },
   {
     title: 'Errors',
     shape: 'lines',
     format: formatCount,
-    formatAxis: formatWhole,
+    formatAxis: formatShort,
+    isCount: true,
     series: [
       { label: 'Failed', valueOf: ({ failed }) => failed },
       { label: 'Cancelled', valueOf: ({ cancelled }) => cancelled },
     ],
   },
-  {
-    title: 'Mean time per request',
-    shape: 'lines',
-    format: formatMs,
-    formatAxis: formatMs,
-    series: [{ label: 'Mean', valueOf: meanMs }],
-  },
+  ...STATS_CHARTS,
 ];
 
 /**
@@ -70,10 +67,13 @@ export function createUsageView({ client, config }) {
   const modelField = byId('usage-model', HTMLSelectElement);
   const status = byId('usage-status', HTMLElement);
   const problem = byId('usage-problem', HTMLElement);
-  const show = createCharts();
+  const show = createDisplay();
+  const showOwnKey = createKeyCard();
+  /** @type {string | null} null as long as no prices are known. */
+  let currency = null;
   const issuesKeys = config.auth_mode === 'managed';
-  /** @type {{ rows: readonly UsageOfModel[], span: Span }} */
-  let last = { rows: [], span: spanOf('day', 0) };
+  /** @type {Usage} */
+  let last = { list: { object: 'list', data: [], latencies: [], rejected: [] }, span: spanOf('day', 0) };
   /** @type {ReturnType<typeof poll> | null} */
   let polling = null;
 
@@ -85,28 +85,35 @@ export function createUsageView({ client, config }) {
       client.get(`usage?${query}`, { signal }),
       issuesKeys ? client.get('key', { signal }) : null,
     ]);
-    return { rows: /** @type {UsageList} */ (usage).data, span, key: /** @type {OwnKey | null} */ (key) };
+    return { list: /** @type {UsageList} */ (usage), span, key: /** @type {OwnKey | null} */ (key) };
   }
 
   function showLast() {
     const model = modelField.value;
-    show(model === '' ? last.rows : last.rows.filter((row) => row.model === model), last.span);
+    show(last, model === '' ? null : model, currency);
   }
 
   byId('usage-filters', HTMLFormElement).addEventListener('submit', (event) => event.preventDefault());
-  spanField.addEventListener('change', () => polling?.now());
+  spanField.addEventListener('change', () => {
+    say(status, 'Loading …');
+    polling?.now();
+  });
   modelField.addEventListener('change', showLast);
 
   return {
     show() {
+      say(status, 'Loading …');
       polling = poll({
         ask,
         show(usage) {
           last = usage;
-          if (usage.key !== null) showOwnKey(usage.key);
+          if (usage.key !== null) {
+            currency = usage.key.currency;
+            showOwnKey(usage.key);
+          }
           say(problem, null);
-          say(status, 'Times are UTC');
-          offerModels(modelField, usage.rows);
+          say(status, nameOfTime(usage.span.per));
+          offerModels(modelField, usage.list.data);
           showLast();
         },
         fail(failure) {
@@ -137,34 +144,26 @@ function offerModels(field, rows) {
   field.value = models.includes(chosen) ? chosen : '';
 }
 
-/** @returns {(rows: readonly UsageOfModel[], span: Span) => void} */
-function createCharts() {
+/** @returns {(usage: Usage, model: string | null, currency: string | null) => void} */
+function createDisplay() {
   const totals = byId('usage-totals', HTMLElement);
   const empty = byId('usage-empty', HTMLElement);
-  const place = byId('usage-charts', HTMLElement);
-  /** @type {readonly (readonly [ChartKind, Chart])[]} */
-  const charts = CHARTS.map((kind) => [kind, createChart(kind)]);
-  place.append(...charts.map(([, chart]) => chart.figure));
+  const draw = createCharts(byId('usage-charts', HTMLElement), CHARTS);
 
-  return (rows, span) => {
+  return ({ list, span }, model, currency) => {
+    const rows = list.data.filter((row) => model === null || row.model === model);
     const parts = sumByTime(rows, span);
-    const total = sumOf(parts);
-    empty.hidden = total.requests > 0;
-    place.hidden = total.requests === 0;
-    showTotals(totals, total);
-    for (const [kind, chart] of charts) {
-      // Without prices the cost is unknown, which is not a cost of zero.
-      chart.figure.hidden = kind === COST && total.cost === 0;
-      chart.show(parts, span.per);
-    }
+    showTotals(totals, sumOf(parts), currency);
+    empty.hidden = draw(withStats(parts, list, model), rejectedOf(list.rejected, model), span.per);
   };
 }
 
 /**
  * @param {HTMLElement} list
  * @param {Sums} total
+ * @param {string | null} currency
  */
-function showTotals(list, total) {
+function showTotals(list, total, currency) {
   const mean = meanMs(total);
   const share = total.requests === 0 ? '' : ` (${((100 * total.failed) / total.requests).toFixed(1)} %)`;
   showFacts(list, [
@@ -172,16 +171,7 @@ function showTotals(list, total) {
     ['Failed', formatCount(total.failed) + share],
     ['Input tokens', formatShort(total.input_tokens)],
     ['Output tokens', formatShort(total.output_tokens)],
-    ['Cost', total.cost === 0 ? null : formatCredits(total.cost)],
+    ['Cost', total.cost === 0 ? null : `${formatCredits(total.cost)} ${currency ?? ''}`.trim()],
     ['Mean time', mean === null ? '–' : formatMs(mean)],
   ]);
-}
-
-/**
- * Steps of an axis between small counts get no number.
- *
- * @param {number} value
- */
-function formatWhole(value) {
-  return Number.isInteger(value) ? formatShort(value) : '';
 }

@@ -3,7 +3,7 @@ import { formatCount, formatCredits, formatMs, formatShort } from '../../src/con
 
 describe('the numbers of the console', () => {
   const cases: readonly [format: (value: number) => string, value: number, text: string][] = [
-    [formatMs, 0, '0.0 ms'],
+    [formatMs, 0, '0 ms'],
     [formatMs, 9.94, '9.9 ms'],
     [formatMs, 9.95, '10 ms'],
     [formatMs, 999.4, '999 ms'],

@@ -34,14 +34,14 @@ describe('“Requests”', () => {
     const running = run('slow-model');
     await page.getByRole('row', { name: 'processing slow-model' }).waitFor();
     seen.resolve();
-    await page.getByRole('row', { name: 'failed slow-model' }).waitFor();
+    await page.getByRole('row', { name: 'failed invalid_request slow-model' }).waitFor();
     await running;
   });
 
   it('show tokens and how they ended', async () => {
     await run('one-model');
     await look();
-    await page.getByRole('row', { name: 'succeeded one-model responses 1,200 / 345 – < 1 s' }).waitFor();
+    await page.getByRole('row', { name: /succeeded one-model responses 1,200 \/ 345 [\d.]+ m?s$/ }).waitFor();
   });
 
   it('are filtered by status and by model', async () => {
@@ -53,7 +53,7 @@ describe('“Requests”', () => {
     await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 3);
     await page.getByLabel('Status').selectOption('succeeded');
     await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 2);
-    await page.getByRole('searchbox', { name: 'Model' }).fill('one-model');
+    await page.getByRole('combobox', { name: 'Model' }).fill('one-model');
     await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 1);
     expect(await rows().textContent()).to.include('one-model');
     await page.getByLabel('Status').selectOption('cancelled');
@@ -76,7 +76,7 @@ describe('“Requests”', () => {
     scene.backend.reply({ json: { error: { message: 'no' } }, status: 400 });
     await run('one-model');
     await look();
-    await rows().getByRole('button').focus();
+    await rows().getByRole('link').focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('(invalid_request)').waitFor();
@@ -92,13 +92,62 @@ describe('“Requests”', () => {
     scene.backend.reply((stage) => stage.hang());
     const running = run('slow-model');
     await look();
-    await rows().getByRole('button').click();
+    await rows().getByText('slow-model').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Cancel this request' }).click();
     await dialog.getByText('cancelled', { exact: true }).waitFor();
     expect(await running).to.include('request_cancelled');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('row', { name: 'cancelled slow-model' }).waitFor();
+  });
+
+  it('tell why they failed, and what to do about it', async () => {
+    scene.backend.reply({ json: {}, status: 500 });
+    await run('one-model');
+    await look();
+    await page.getByRole('row', { name: 'failed upstream_error one-model' }).click();
+    await page.getByRole('dialog').getByText('Try again. If it stays, the operator').waitFor();
+  });
+
+  it('have an address each, which is found by the id too', async () => {
+    await run('one-model');
+    await run('other-model');
+    await look();
+    await page.getByRole('combobox', { name: 'Model' }).fill('other-model');
+    await page.waitForURL(/#\/requests\?model=other-model$/);
+    await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 1);
+    await rows().getByRole('link').click();
+    await page.waitForURL(/#\/requests\/req_[0-9a-f]+\?model=other-model$/);
+    const id = /req_[0-9a-f]+/.exec(page.url())?.[0] ?? '';
+    await page.reload();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(id, { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/#\/requests\?model=other-model$/);
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).to.equal('other-model');
+    await page.getByLabel('Find by id').fill(id.replace('req_', 'resp_'));
+    await page.keyboard.press('Enter');
+    await dialog.getByText(id, { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByLabel('Find by id').fill('one-model');
+    await page.keyboard.press('Enter');
+    await page.getByText('An id begins with req_ or resp_.').waitFor();
+  });
+
+  it('are not those of another key', async () => {
+    scene.tolerate(/status of 404/);
+    await page.goto(`${scene.gateway.url}/console/#/requests/req_${'0'.repeat(32)}`);
+    await page.getByRole('dialog').getByText('This key has no such request.').waitFor();
+  });
+
+  it('suggest the models of the backend and those that were asked for', async () => {
+    await run('rare-model');
+    await look();
+    await page.locator('#requests-models option[value=rare-model]').waitFor({ state: 'attached' });
+    const names = await page
+      .locator('#requests-models option')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+    expect(names).to.deep.equal(['big-model', 'm', 'rare-model', 'small-model']);
   });
 
   it('are asked for no more while nobody can see the page', async () => {
@@ -137,6 +186,25 @@ describe('“Requests”', () => {
     await page.getByText('The gateway does not answer. Is it still running?').waitFor();
     await page.unroute('**/api/v1/requests*');
     await page.getByText('Live').waitFor();
-    expect(await page.locator('#requests-problem').isVisible()).to.equal(false);
+    await page.locator('#requests-problem').waitFor({ state: 'hidden' });
+  });
+});
+
+describe('the times of “Requests”', () => {
+  useRealSockets();
+  const scene = useConsole();
+
+  it('are those of the browser, with their offset', async () => {
+    await scene.create({ model: 'm', input: 'Hi' });
+    const page = await scene.open({ timezoneId: 'Asia/Kolkata' });
+    await scene.enter(page);
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('columnheader', { name: 'Time (UTC+05:30)' }).waitFor();
+    await page.locator('#requests-rows a').click();
+    await page
+      .getByRole('dialog')
+      .getByText(/\d\d:\d\d:\d\d UTC\+05:30/)
+      .first()
+      .waitFor();
   });
 });

@@ -10,11 +10,12 @@
  */
 
 import { expect } from 'chai';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Environment } from '../../src/config/settings.ts';
 import type { KeyDraft } from '../../src/store/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
-import { openManagedGateway } from '../support/managed.ts';
+import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const ARGUMENTS = [
@@ -27,31 +28,48 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
+export const ADMIN_TOKEN = 'the-admin-token-of-a-test';
+
 /** Below mocha's own limit, since this one names what is missing. */
-const ELEMENT_WITHIN_MS = 200_000;
+const ELEMENT_WITHIN_MS = Number(process.env['ELEMENT_WITHIN_MS'] ?? 200_000);
 
 export interface Scene {
   readonly backend: ScriptedBackend;
   readonly gateway: TestGateway;
+  /** Throws without a key that the gateway issues. */
+  readonly managed: ManagedGateway;
   /** The key which `enter` types. */
   readonly apiKey: string;
   /** How far the clock of the gateway is behind. */
   agoMs: number;
   /** A request that is not made by the page; resolves with the text of its reply. */
   create(request: object): Promise<string>;
-  /** A new tab of a new browser profile, at the console. */
+  /** A new tab at the console; with options it is one of a new browser profile. */
   open(options?: BrowserContextOptions): Promise<Page>;
+  /** Gives the page the test key. */
+  enterKey(page: Page): Promise<void>;
   /** Gives the page the test key and waits for the first view. */
   enter(page: Page): Promise<void>;
+  /** A new tab at a view of the operator's, such as `keys?search=ada`, with the admin token given. */
+  openOperator(view: string, options?: BrowserContextOptions): Promise<Page>;
   /** What the browser may complain of in this test, such as a reply that is an error. */
   tolerate(complaint: RegExp): void;
 }
 
+interface ConsoleOptions {
+  readonly key?: Partial<KeyDraft>;
+  /** Replaces the settings of one backend. */
+  readonly settings?: (backend: ScriptedBackend) => Environment;
+}
+
 /** To be called inside `describe`. With a key the gateway issues it, and prices hold; without one the backend judges keys. */
-export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): Scene {
+export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): Scene {
   let browser: Browser;
+  /** A profile costs more than all else of a test. No page finds what another left, since each gateway has a port of its own. */
+  let profile: BrowserContext;
   let backend: ScriptedBackend;
   let gateway: TestGateway;
+  let managed: ManagedGateway | undefined;
   let apiKey: string;
   let complaints: string[];
   let tolerated: RegExp[];
@@ -66,16 +84,19 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
     get apiKey() {
       return apiKey;
     },
+    get managed() {
+      if (managed === undefined) throw new Error('this gateway issues no keys');
+      return managed;
+    },
     agoMs: 0,
     async create(request) {
       const reply = await gateway.create(request, { headers: { authorization: `Bearer ${apiKey}` } });
       return reply.text();
     },
-    async open(options = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-      context.setDefaultTimeout(ELEMENT_WITHIN_MS);
+    async open(options) {
+      const context = options === undefined ? profile : await openProfile(options);
       const page = await context.newPage();
-      page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
+      page.on('pageerror', (error) => complaints.push(`thrown: ${error.message} ${error.stack}`));
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
       });
@@ -85,17 +106,29 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
       await page.goto(`${gateway.url}/console/`);
       return page;
     },
-    async enter(page) {
+    async enterKey(page) {
       await page.getByLabel('API key', { exact: true }).fill(apiKey);
       await page.getByRole('button', { name: 'Continue' }).click();
+    },
+    async enter(page) {
+      await scene.enterKey(page);
       // By then the list of models is there too, which is asked of the backend like anything else.
       await page.locator('#try-model[aria-busy=false]').waitFor();
+    },
+    async openOperator(view, options) {
+      const page = await scene.open(options);
+      await page.goto(`${gateway.url}/console/operator/#/${view}`);
+      await page.getByLabel('Admin token', { exact: true }).fill(ADMIN_TOKEN);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.locator('#view-status', { hasText: /^(?!Loading)./ }).waitFor();
+      return page;
     },
     tolerate: (complaint) => void tolerated.push(complaint),
   };
 
   before(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    profile = await openProfile();
   });
   after(() => browser.close());
 
@@ -106,7 +139,8 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
     backend = await startScriptedBackend();
     backend.always(answerAsBackend);
     const settings = {
-      UPSTREAM_BASE_URL: backend.baseUrl,
+      ...(toSettings?.(backend) ?? { UPSTREAM_BASE_URL: backend.baseUrl }),
+      ADMIN_TOKEN,
       // Counted as it is on a machine that has time.
       TOKEN_COUNT_TIMEOUT_MS: '50000',
       DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
@@ -116,20 +150,28 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
       gateway = await openGateway(settings, overrides);
       apiKey = TEST_KEY;
     } else {
-      const managed = await openManagedGateway(settings, overrides);
+      managed = await openManagedGateway(settings, overrides);
       gateway = managed;
       apiKey = (await managed.issue(key)).secret;
     }
   });
 
   afterEach(async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()));
+    const others = browser.contexts().filter((context) => context !== profile);
+    await Promise.all([...profile.pages(), ...others].map((each) => each.close()));
+    await profile.clearPermissions();
     await gateway.close();
     await backend.close();
     expect(complaints.filter((complaint) => !tolerated.some((pattern) => pattern.test(complaint)))).to.deep.equal([]);
   });
 
   return scene;
+
+  async function openProfile(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(ELEMENT_WITHIN_MS);
+    return context;
+  }
 }
 
 export const MODELS = {

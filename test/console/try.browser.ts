@@ -90,6 +90,8 @@ describe('“Try it”', () => {
     const id = /req_[0-9a-f]+/.exec(facts)?.[0] ?? '';
     const record = (await (await scene.gateway.get(`/api/v1/requests/${id}`)).json()) as { status: string };
     expect(record.status).to.equal('succeeded');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('dialog').getByText(id, { exact: true }).waitFor();
   });
 
   it('shows what had no effect', async () => {
@@ -135,16 +137,20 @@ describe('“Try it”', () => {
   });
 
   it('shows a call of a tool', async () => {
-    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } };
+    const first = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } };
     const rest = { index: 0, function: { arguments: '{"city":"Bonn"}' } };
     scene.backend.reply({
-      sse: [chunk({ tool_calls: [call] }), chunk({ tool_calls: [rest] }), chunk({}, 'tool_calls')],
+      sse: [chunk({ tool_calls: [first] }), chunk({ tool_calls: [rest] }), chunk({}, 'tool_calls')],
     });
     await page.getByText('Tools and limits').click();
     await page.getByRole('button', { name: 'Insert an example' }).click();
     await send();
     await status().getByText('Completed in').waitFor();
-    expect(await answer().textContent()).to.equal('Function call: get_weather{\n  "city": "Bonn"\n}');
+    const call = answer().locator('details[data-type=function_call]');
+    expect(await call.locator('summary').textContent()).to.equal('Function call: get_weather {"city":"Bonn"}');
+    expect(await call.locator('pre').isVisible()).to.equal(false);
+    await call.locator('summary').click();
+    expect(await call.locator('pre').textContent()).to.equal('{\n  "city": "Bonn"\n}');
   });
 
   it('stops by hanging up, which reaches the backend', async () => {
@@ -201,10 +207,16 @@ describe('“Try it”', () => {
       name: 'a rate limit with the time to wait',
       script: { json: { error: { message: 'Slow down.' } }, status: 429, headers: { 'retry-after': '7' } },
       says: 'Slow down. Try again in 7 s. (429 rate_limit_exceeded)',
+      advice: 'Wait, and send it again.',
     },
-    { name: 'a backend that fails', script: { json: {}, status: 500 }, says: '(502 upstream_error)' },
+    {
+      name: 'a backend that fails',
+      script: { json: {}, status: 500 },
+      says: '(502 upstream_error)',
+      advice: 'Try again. If it stays, the operator has to look at the backend.',
+    },
   ];
-  for (const { name, script, says } of failures) {
+  for (const { name, script, says, advice } of failures) {
     it(`says so of ${name}`, async () => {
       scene.tolerate(/status of (429|502)/);
       scene.backend.reply(script);
@@ -212,6 +224,7 @@ describe('“Try it”', () => {
       await status().getByText(says).waitFor();
       expect(await answer().textContent()).to.equal('There is no answer.');
       expect(await isEnabled('Send')).to.equal(true);
+      await page.locator('#try-advice').getByText(advice).waitFor();
     });
   }
 
@@ -251,7 +264,131 @@ describe('“Try it”', () => {
     await page.getByLabel('Input').press('Control+Enter');
     await status().getByText('Completed in').waitFor();
     expect(scene.backend.requests.length).to.equal(before + 1);
-    expect(await page.getByText('Tools must be a JSON list').isVisible()).to.equal(false);
+    await page.getByText('Tools must be a JSON list').waitFor({ state: 'hidden' });
+  });
+
+  it('shows Markdown, once it is there', async () => {
+    const text =
+      '# Tides\n\nThe **moon** pulls.\n\n| body | share |\n| --- | --- |\n| moon | 2 |\n\n- one\n- two\n\n```js\nlet a = 1;\n```\n';
+    scene.backend.reply({ sse: [...text.split(/(?<= )/).map((content) => chunk({ content })), chunk({}, 'stop')] });
+    await send();
+    await status().getByText('Completed in').waitFor();
+    const message = answer().locator('[data-type=message]');
+    await message.getByRole('heading', { name: 'Tides', level: 3 }).waitFor();
+    expect(await message.locator('strong').textContent()).to.equal('moon');
+    expect(await message.getByRole('cell').allTextContents()).to.deep.equal(['moon', '2']);
+    expect(await message.getByRole('listitem').allTextContents()).to.deep.equal(['one', 'two']);
+    expect(await message.locator('pre').textContent()).to.equal('let a = 1;\n');
+  });
+
+  it('lets Markdown load nothing and run nothing', async () => {
+    const text = [
+      '![a cat](https://elsewhere.example/cat.png)',
+      '[click](javascript:alert(1)) [data](data:text/html,x) [page](https://pages.example/a)',
+      '<style>body{display:none}</style><form action="https://elsewhere.example"><input name=q></form>',
+      '<b onclick="alert(1)">bold</b> <a href="javascript:alert(1)">go</a>',
+    ].join('\n\n');
+    scene.backend.reply({ sse: [chunk({ content: text }), chunk({}, 'stop')] });
+    await send();
+    const message = answer().locator('[data-type=message]');
+    await message.locator('.markdown').waitFor();
+    const links = await message
+      .locator('a')
+      .evaluateAll((all) =>
+        all.map((one) => [
+          one.textContent,
+          one.getAttribute('href'),
+          one.getAttribute('rel'),
+          one.getAttribute('target'),
+        ]),
+      );
+    const away = ['noopener noreferrer', '_blank'];
+    expect(links).to.deep.equal([
+      ['a cat', 'https://elsewhere.example/cat.png', ...away],
+      ['click', null, ...away],
+      ['data', null, ...away],
+      ['page', 'https://pages.example/a', ...away],
+    ]);
+    expect(await message.textContent())
+      .to.include('<b onclick="alert(1)">bold</b>')
+      .and.to.include('<style>body');
+    expect(await message.locator('img, style, form, input, b, script').count()).to.equal(0);
+  });
+
+  it('shows plain text where Markdown cannot be loaded', async () => {
+    scene.tolerate(/ERR_FAILED/);
+    await page.route('**/vendor/marked.js', (route) => route.abort());
+    scene.backend.reply({ sse: [chunk({ content: '**bold** words' }), chunk({}, 'stop')] });
+    await send();
+    await answer().getByText('**bold** words').waitFor();
+    await status().getByText('Completed in').waitFor();
+  });
+
+  it('keeps thoughts folded, and open for whoever has opened them', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ reasoning_content: 'They want' }));
+      await seen.promise;
+      await stage.sse(chunk({ content: 'Hello' }), chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    await send();
+    const thoughts = answer().locator('details[data-type=reasoning]');
+    await thoughts.waitFor();
+    expect(await thoughts.getByText('They want').isVisible()).to.equal(false);
+    await thoughts.locator('summary').click();
+    await thoughts.getByText('They want').waitFor();
+    seen.resolve();
+    await status().getByText('Completed in').waitFor();
+    expect(await thoughts.getByText('They want').isVisible()).to.equal(true);
+  });
+
+  for (const viewport of [
+    { width: 1440, height: 760 },
+    { width: 900, height: 760 },
+    { width: 390, height: 760 },
+  ]) {
+    it(`has the answer on the screen after Send, at ${viewport.width} px`, async () => {
+      await page.setViewportSize(viewport);
+      await page.getByText('Tools and limits').click();
+      await page.getByRole('button', { name: 'Insert an example' }).click();
+      const seen = Promise.withResolvers<void>();
+      scene.backend.reply(inHalves(seen.promise));
+      await send();
+      await answer().getByText('Half').waitFor();
+      for (const place of [status(), answer().getByText('Half')]) {
+        const { y = -1, height = 0 } = (await place.boundingBox()) ?? {};
+        expect(y).to.be.within(0, viewport.height - height);
+      }
+      seen.resolve();
+    });
+  }
+
+  it('follows the end of a long answer, until somebody scrolls away', async () => {
+    const [more, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lines = (name: string) =>
+      chunk({ content: Array.from({ length: 80 }, (_, at) => `${name} ${at}\n\n`).join('') });
+    scene.backend.reply(async (stage) => {
+      await stage.sse(lines('first'));
+      await more.promise;
+      await stage.sse(lines('second'));
+      await last.promise;
+      await stage.sse(lines('third'), chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    const fromEnd = () => answer().evaluate((place) => place.scrollHeight - place.scrollTop - place.clientHeight);
+    await send();
+    await answer().getByText('first 79').waitFor();
+    await page.waitForFunction(() => {
+      const place = document.querySelector('#try-answer');
+      return place !== null && place.scrollHeight - place.scrollTop - place.clientHeight < 2 && place.scrollTop > 0;
+    });
+    await answer().evaluate((place) => (place.scrollTop = 0));
+    more.resolve();
+    await answer().getByText('second 79').waitFor({ state: 'attached' });
+    last.resolve();
+    await status().getByText('Completed in').waitFor();
+    expect(await fromEnd()).to.be.above(1000);
   });
 
   it('keeps the end of long answers in view, and the memory bounded', async () => {
@@ -326,7 +463,8 @@ describe('what a backend says', () => {
     const send = page.getByRole('button', { name: 'Send' });
     await send.click();
     await page.locator('#try-status').getByText('Completed in').waitFor();
-    expect((await page.locator('#try-answer').textContent())?.split(CANARY)).to.have.length(4);
+    // It is in the thoughts, in the message, and twice in the call, whose summary has it too.
+    expect((await page.locator('#try-answer').textContent())?.split(CANARY)).to.have.length(5);
     for (const summary of await page.locator('#try-events summary').all()) await summary.click();
 
     scene.backend.reply({ json: { error: { message: `No ${IMAGE} here`, code: IMAGE } }, status: 400 });
@@ -335,7 +473,7 @@ describe('what a backend says', () => {
 
     await page.getByRole('link', { name: 'Requests' }).click();
     await page.getByRole('cell', { name: CANARY }).first().waitFor();
-    await page.getByRole('row').nth(1).getByRole('button').click();
+    await page.getByRole('row').nth(1).getByRole('link').click();
     await page.getByRole('dialog').getByText(CANARY).first().waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Usage' }).click();

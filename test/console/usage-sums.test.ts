@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { meanMs, spanOf, sumByTime, sumOf } from '../../src/console/usage-sums.js';
+import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from '../../src/console/usage-sums.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:34:56Z');
 const HOUR_S = 3600;
@@ -74,5 +74,28 @@ describe('the sums of the usage view', () => {
   it('have no mean where there was no request', () => {
     expect(meanMs(row(0, { requests: 0, duration_ms: 0 }))).to.equal(null);
     expect(meanMs(row(0, { requests: 4, duration_ms: 10 }))).to.equal(2.5);
+  });
+
+  it('have the times and the refusals of one model, or of all', () => {
+    const span = spanOf('week', NOW_MS);
+    const parts = sumByTime([], span);
+    const start = parts[0]?.start ?? 0;
+    const times = { first_token: null, duration: { count: 1, p50_ms: 7, p95_ms: 9 } };
+    const stats = {
+      latencies: [
+        { start: null, model: null, ...times },
+        { start, model: null, ...times },
+        { start, model: 'm', ...times },
+      ],
+      rejected: [
+        { start, model: null, code: 'invalid_json', count: 2 },
+        { start, model: 'm', code: 'rate_limit_exceeded', count: 3 },
+      ],
+    };
+    expect(withStats(parts, stats, null)[0]).to.deep.include({ ...times, rejected: 5 });
+    expect(withStats(parts, stats, 'm')[0]).to.deep.include({ ...times, rejected: 3 });
+    expect(withStats(parts, stats, 'n')[0]).to.deep.include({ first_token: null, duration: null, rejected: 0 });
+    expect(withStats(parts, stats, null)[1]).to.deep.include({ duration: null, rejected: 0 });
+    expect(rejectedOf(stats.rejected, 'm')).to.have.length(1);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { newGroupDraft } from '../support/keys.ts';
 import { useConsole } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
@@ -63,7 +64,8 @@ describe('“Usage”', () => {
     await look();
     const canvas = page.getByRole('figure').locator('canvas');
     await canvas.first().waitFor();
-    expect(await canvas.count()).to.equal(4);
+    // Nothing has failed, so there is no chart of errors.
+    expect(await canvas.count()).to.equal(3);
     const drawn = await canvas.evaluateAll((all) =>
       all.map((one) => {
         const { width, height } = one as HTMLCanvasElement;
@@ -71,7 +73,25 @@ describe('“Usage”', () => {
         return new Set(data).size > 10;
       }),
     );
-    expect(drawn).to.deep.equal([true, true, true, true]);
+    expect(drawn).to.deep.equal([true, true, true]);
+  });
+
+  it('shows how long requests took, and what was rejected by its code', async () => {
+    await scene.create({ model: 'one-model', input: 'Hi', stream: true });
+    await use('other-model', 0);
+    for (let times = 0; times < 2; times += 1)
+      await scene.create({ model: 'one-model', input: 'Hi', background: true });
+    await scene.create({ model: 'one-model' });
+    await look();
+    const codes = page.getByRole('table', { name: 'Rejected by error code' }).locator('tbody tr');
+    await codes.first().waitFor();
+    expect(await codes.allTextContents()).to.deep.equal(['unsupported_parameter2', 'missing_required_parameter1']);
+    expect((await tableOf('Rejected requests')).at(-1)).to.match(/3$/);
+    expect((await tableOf('Time to first token')).at(-1)).to.match(/\d.* m?s\d.* m?s$/);
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('other-model');
+    await page.locator('figcaption', { hasText: 'Duration of answered requests' }).waitFor();
+    expect(await page.locator('figcaption', { hasText: 'Time to first token' }).isVisible()).to.equal(false);
+    expect(await codes.first().isVisible(), 'they have no model').to.equal(false);
   });
 
   it('draws them anew when the theme or the width changes', async () => {
@@ -100,8 +120,21 @@ describe('“Usage”', () => {
     await page.waitForFunction(() => document.querySelector('#usage-totals dd')?.textContent === '1');
     expect(await tableOf('Requests')).to.have.length(24);
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last 12 months');
-    await page.waitForFunction(() => document.querySelectorAll('#usage-charts tbody tr').length === 5 * 12);
+    await page.waitForFunction(() => document.querySelectorAll('#usage-charts tbody tr').length === 3 * 12);
     expect(await tile('Requests')).to.equal('2');
+  });
+
+  it('has the hours of the browser, and the days of UTC', async () => {
+    await use('one-model', 0);
+    const there = await scene.open({ timezoneId: 'Asia/Kolkata' });
+    await scene.enter(there);
+    await there.getByRole('link', { name: 'Usage' }).click();
+    await there.locator('#usage-status', { hasText: 'Day (UTC)' }).waitFor();
+    await there.getByRole('combobox', { name: 'Time' }).selectOption('last 24 hours');
+    await there.locator('#usage-status', { hasText: 'Time (UTC+05:30)' }).waitFor();
+    await there.getByText('As a table').first().click();
+    await there.getByRole('columnheader', { name: 'Time (UTC+05:30)' }).first().waitFor();
+    expect(await there.locator('#usage-charts tbody th').first().textContent()).to.match(/ \d\d:30$/);
   });
 
   it('tells the values under the pointer', async () => {
@@ -131,16 +164,37 @@ describe('“Usage” where the gateway issues the keys', () => {
     const card = page.getByRole('region', { name: 'This key Ada’s key' });
     await card.waitFor();
     // 200 × 2 + 1,000 × 1 + 345 × 10 millionths.
-    expect(await card.locator('dl > div').allTextContents()).to.deep.equal([
+    expect((await card.locator('dl > div').allTextContents()).map(withoutTime)).to.deep.equal([
       'Balance11.99515 USD',
-      'Spent today0.00485 USD',
-      'Spent this month0.00485 USD',
-      'Requests per minute59 of 60 left',
-      'Spending per day4.99515 USD of 5.00 USD left',
+      'Spent today (UTC)0.00485 USD',
+      'Spent this month (UTC)0.00485 USD',
+      'Requests per minute59 of 60 leftwhole again at …',
+      'Spending per day4.99515 USD of 5.00 USD leftwhole again at …',
     ]);
     expect(await page.getByText('Cost', { exact: true }).allTextContents()).to.have.length.above(1);
     await page.getByRole('link', { name: 'Requests' }).click();
     await page.getByRole('row', { name: 'succeeded m' }).getByText('0.00485').waitFor();
+  });
+
+  it('shows what is left of the group of the key, and what the models cost', async () => {
+    const { store } = scene.managed;
+    const limits = { requestsPerMinute: 600, tokensPerMinute: null, spendPerDayMicro: null, spendPerMonthMicro: null };
+    const { groupId } = await store.createGroup(newGroupDraft({ name: 'Research', creditsMicro: 1_000_000, limits }));
+    const [key] = (await store.listKeys({ limit: 1 }))?.keys ?? [];
+    if (key === undefined) throw new Error('there is no key');
+    await store.updateKey(key.keyId, { groupId });
+    const page = await scene.open();
+    await scene.enter(page);
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { name: 'Its group Research' }).waitFor();
+    expect(await page.locator('#usage-group dl > div').allTextContents()).to.deep.equal([
+      'Balance1.00 USD',
+      'Spent today (UTC)0.00 USD',
+      'Spent this month (UTC)0.00 USD',
+      'Requests per minute600 of 600 left',
+    ]);
+    await page.getByText('Prices USD per million tokens').click();
+    expect(await page.locator('#usage-prices tbody tr').allTextContents()).to.deep.equal(['m21210', 'priced*21210']);
   });
 
   it('is not shown to whoever has another key', async () => {
@@ -151,3 +205,7 @@ describe('“Usage” where the gateway issues the keys', () => {
     await page.getByText('(401 invalid_api_key)').waitFor();
   });
 });
+
+function withoutTime(text: string): string {
+  return text.replace(/(whole again at ).*/, '$1…');
+}

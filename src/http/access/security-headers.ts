@@ -19,26 +19,30 @@ export const API_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
 } as const satisfies OutgoingHttpHeaders;
 
-export const PAGE_HEADERS = {
-  ...EVERYWHERE,
-  'cross-origin-opener-policy': 'same-origin',
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; '),
-} as const satisfies OutgoingHttpHeaders;
+const toPageHeaders = (trustedTypes: string) =>
+  ({
+    ...EVERYWHERE,
+    'cross-origin-opener-policy': 'same-origin',
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "img-src 'self' data:",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      `trusted-types ${trustedTypes}`,
+    ].join('; '),
+  }) as const satisfies OutgoingHttpHeaders;
+
+export const PAGE_HEADERS = toPageHeaders("'none'");
 
 export const secureApi: RequestHandler = setHeaders(API_HEADERS);
 
-export const securePage: RequestHandler = setHeaders(PAGE_HEADERS);
+/** In the console the sanitiser may make HTML, of what it has cleaned. */
+export const secureConsole: RequestHandler = setHeaders(toPageHeaders('dompurify'));
 
 function setHeaders(headers: Readonly<Record<string, string>>): RequestHandler {
   const entries = Object.entries(headers);

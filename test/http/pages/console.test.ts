@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
@@ -8,7 +6,11 @@ describe('the console over HTTP', () => {
   let gateway: TestGateway;
 
   beforeEach(async () => {
-    gateway = await openGateway({ DEFAULT_MODEL_ID: 'best-model', PUBLIC_BASE_URL: 'https://gateway.example.com/' });
+    gateway = await openGateway({
+      DEFAULT_MODEL_ID: 'best-model',
+      PUBLIC_BASE_URL: 'https://gateway.example.com/',
+      ADMIN_TOKEN: 'the-admin-token-of-this-test',
+    });
   });
 
   afterEach(() => gateway.close());
@@ -34,14 +36,20 @@ describe('the console over HTTP', () => {
       "form-action 'none'",
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
+      'trusted-types dompurify',
     ]);
     expect(policy).not.to.match(/unsafe|\*|https?:/);
   });
 
-  it('sends to the folder, since the page names its files as neighbours', async () => {
-    const reply = await fetch(`${gateway.url}/console?x=/`, { redirect: 'manual' });
-    expect([reply.status, reply.headers.get('location')]).to.deep.equal([307, 'console/']);
-  });
+  for (const { path, location } of [
+    { path: '/console?x=/', location: 'console/' },
+    { path: '/console/operator?x=/', location: 'operator/' },
+  ]) {
+    it(`sends from ${path} to the folder, since the page names its files as neighbours`, async () => {
+      const reply = await fetch(gateway.url + path, { redirect: 'manual' });
+      expect([reply.status, reply.headers.get('location')]).to.deep.equal([307, location]);
+    });
+  }
 
   it('has every file that the page and its scripts name', async () => {
     const base = `${gateway.url}/console/`;
@@ -54,25 +62,21 @@ describe('the console over HTTP', () => {
       expect(reply.status, url).to.equal(200);
       seen.set(url, reply.headers.get('content-type') ?? '');
       const text = await reply.text();
-      const links = text.matchAll(/(?:src|href)="([^"#]+)"|^(?!\/\*).*\bfrom '(\.[^']+)'/gm);
+      // Libraries have such texts in their own programs.
+      if (/vendor\/(marked|purify|uplot)/.test(url)) continue;
+      const links = text.matchAll(/(?:src|href)="([^"#$]+)"|^(?!\/\*| \*).*\b(?:from |import\()'(\.[^']+)'/gm);
       for (const [, link, module] of links) open.push(new URL(link ?? module ?? '', url).href);
     }
     const served = new Set([...seen.keys()].map((url) => url.slice(base.length)));
-    expect([...served]).to.include.members(['style.css', 'main.js', 'vendor/uplot.js', 'vendor/uplot.css']);
+    expect([...served]).to.include.members([
+      'style.css',
+      'main.js',
+      'vendor/uplot.js',
+      'vendor/purify.js',
+      'operator/main.js',
+    ]);
     expect([...seen.values()]).to.include.members(['text/css; charset=utf-8', 'text/javascript; charset=utf-8']);
     expect([...served].every((path) => !path.includes('..'))).to.equal(true);
-  });
-
-  it('answers 304 to a browser that has the file, and the file to one that has another', async () => {
-    const url = `${gateway.url}/console/style.css`;
-    const etag = (await fetch(url)).headers.get('etag') ?? '';
-    // fetch would add a header by which it asks for the file in any case.
-    const statusFor = async (known: string) => {
-      const [reply] = (await once(get(url, { headers: { 'if-none-match': known } }), 'response')) as [IncomingMessage];
-      reply.resume();
-      return reply.statusCode;
-    };
-    expect([await statusFor(etag), await statusFor('"other"')]).to.deep.equal([304, 200]);
   });
 
   it('knows each file by what is in it', async () => {
@@ -91,6 +95,7 @@ describe('the console over HTTP', () => {
       version: packageJson.version,
       auth_mode: 'passthrough',
       demo: true,
+      operator: true,
       default_model: 'best-model',
       base_url: 'https://gateway.example.com',
     });

@@ -1,0 +1,220 @@
+import { detailsOf, element, timeElement } from '../dom.js';
+import { formatAmount } from '../format.js';
+import { toHref } from '../route.js';
+import { accountFields, amountOf, factsOf, toBody, toValues } from './accounts.js';
+import { openForm } from './form.js';
+import { showPagedList } from './paged-list.js';
+import { showSecret } from './secret.js';
+
+/** @import { AdminKey, GroupList, IssuedKey, LedgerItem } from '../../contract/types.ts' */
+/** @import { Fact } from '../dom.js' */
+/** @import { Account } from './accounts.js' */
+/** @import { Page } from './main.js' */
+
+const EVERY_MS = 10_000;
+const MAX_SUGGESTIONS = '100';
+
+/**
+ * Shows one key or one group with its ledger.
+ *
+ * @param {Page} page
+ * @param {'keys' | 'groups'} kind
+ */
+export async function showAccount(page, kind) {
+  const { client, content } = page;
+  const path = `${kind}/${encodeURIComponent(page.route.id ?? '')}`;
+  const facts = element('div');
+  const actions = element('div', { class: 'actions' });
+  let account = /** @type {Account} */ (await client.get(path, { signal: page.signal }));
+  const groups = kind === 'keys' ? await suggestGroups(page) : [];
+
+  /** @param {Account} changed */
+  function show(changed) {
+    account = changed;
+    page.setTitle(`${account.object === 'key' ? 'Key' : 'Group'} ${account.name}`);
+    facts.replaceChildren(detailsOf([...identityOf(account), ...factsOf(account)]));
+    toggle.textContent = account.status === 'disabled' ? 'Enable' : 'Disable';
+  }
+
+  function edit() {
+    const before = toValues(account);
+    openForm({
+      title: `Change ${account.name}`,
+      fields: accountFields(false, kind === 'keys' ? { groups } : null),
+      values: before,
+      submit: 'Save',
+      async send(values) {
+        const body = toBody(values, before);
+        if (Object.keys(body).length === 0) return;
+        show(/** @type {Account} */ (await client.change('PATCH', path, body)));
+      },
+    });
+  }
+
+  function credit() {
+    // A reply that was lost can be asked for again without a second entry.
+    const reference = `console-${crypto.getRandomValues(new Uint32Array(3)).join('-')}`;
+    openForm({
+      title: `Credits of ${account.name}`,
+      fields: [
+        {
+          name: 'kind',
+          label: 'Kind',
+          kind: 'choice',
+          options: [
+            ['grant', 'Grant: adds credits'],
+            ['adjust', 'Adjustment: corrects, and may take away'],
+          ],
+        },
+        { name: 'amount', label: 'Amount', kind: 'number', hint: 'Such as 10.00; -2.50 takes credits away.' },
+        { name: 'note', label: 'Note', hint: 'For people, in the ledger.' },
+      ],
+      values: { kind: 'grant' },
+      submit: 'Enter into the ledger',
+      async send(values) {
+        show(/** @type {Account} */ (await client.change('POST', `${path}/credits`, { ...values, reference })));
+        ledger.now();
+      },
+    });
+  }
+
+  function rotate() {
+    openForm({
+      title: `A new secret for ${account.name}`,
+      fields: [
+        {
+          name: 'grace_seconds',
+          label: 'The former secret',
+          kind: 'choice',
+          options: [
+            ['0', 'ends at once'],
+            ['3600', 'is good for another hour'],
+            ['86400', 'is good for another day'],
+            ['604800', 'is good for another week'],
+          ],
+        },
+      ],
+      values: { grace_seconds: '86400' },
+      submit: 'Make a new secret',
+      async send({ grace_seconds }) {
+        const body = { grace_seconds: Number(grace_seconds) };
+        const issued = /** @type {IssuedKey} */ (await client.change('POST', `${path}/rotate`, body));
+        show(issued);
+        return () => showSecret('The key has a new secret', issued);
+      },
+    });
+  }
+
+  function setDisabled() {
+    const disabled = account.status !== 'disabled';
+    const what = account.object === 'key' ? 'The key' : 'Every key of the group';
+    openForm({
+      title: `${disabled ? 'Disable' : 'Enable'} ${account.name}`,
+      text: [
+        disabled
+          ? `${what} is refused from now on. Running requests end normally. You can take this back.`
+          : `${what} is accepted again.`,
+      ],
+      submit: disabled ? 'Disable' : 'Enable',
+      async send() {
+        show(/** @type {Account} */ (await client.change('PATCH', path, { disabled })));
+      },
+    });
+  }
+
+  function remove() {
+    const { name, balance } = account;
+    const credits = balance === null ? 'its ledger' : `its credits (${formatAmount(balance)}) and its ledger`;
+    openForm({
+      title: `Delete ${name}`,
+      text: [
+        kind === 'keys'
+          ? `The key is refused from now on, and ${credits} are gone for good. Its records and its usage stay until their retention ends.`
+          : `The group and ${credits} are gone for good. It must have no keys: move or delete them first.`,
+        element('span', {}, 'Type ', element('strong', {}, name), ' to delete it.'),
+      ],
+      fields: [{ name: 'confirmed', label: 'Name' }],
+      submit: 'Delete for good',
+      check: ({ confirmed }) => (confirmed === name ? null : { name: 'confirmed', problem: 'This is another name.' }),
+      async send() {
+        await client.change('DELETE', path);
+        location.hash = toHref(kind);
+      },
+    });
+  }
+
+  const toggle = button('Disable', setDisabled);
+  actions.append(
+    button('Change', edit),
+    button('Credits', credit),
+    ...(kind === 'keys' ? [button('New secret', rotate)] : []),
+    toggle,
+    button('Delete', remove),
+  );
+  const of = { [kind === 'keys' ? 'key' : 'group']: account.id };
+  const links = element(
+    'p',
+    { class: 'links' },
+    element('a', { href: toHref('requests', null, of) }, 'Requests'),
+    element('a', { href: toHref('usage', null, of) }, 'Usage'),
+    ...(kind === 'groups' ? [element('a', { href: toHref('keys', null, of) }, 'Keys')] : []),
+  );
+  content.append(actions, element('div', { class: 'card' }, facts, links), element('h2', {}, 'Ledger'));
+  const ledger = showPagedList(page, {
+    path: `${path}/ledger`,
+    label: 'Ledger',
+    none: 'No entry yet. Credits begin a ledger.',
+    cursor: 'before',
+    idOf: (/** @type {LedgerItem} */ { id }) => String(id),
+    columns: [
+      { title: 'Time', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'Kind', cell: ({ kind: what }) => what },
+      { title: 'Amount', kind: 'number', cell: ({ amount }) => amountOf(amount) },
+      { title: 'Note', wide: true, kind: 'name', cell: ({ note }) => note },
+      { title: 'Request', wide: true, cell: ({ request_id }) => requestLink(request_id) },
+    ],
+    everyMs: EVERY_MS,
+  });
+  show(account);
+}
+
+/**
+ * Returns the names of the first groups, of a gateway that issues keys.
+ *
+ * @param {Page} page
+ */
+export async function suggestGroups({ client, signal }) {
+  const { data } = /** @type {GroupList} */ (await client.get(`groups?limit=${MAX_SUGGESTIONS}`, { signal }));
+  return data.map(({ name }) => name);
+}
+
+/**
+ * @param {Account} account
+ * @returns {readonly Fact[]}
+ */
+function identityOf(account) {
+  const id = element('code', {}, account.id);
+  if (account.object === 'group') return [['Id', id]];
+  const { group, prefix, former_secret_until } = account;
+  return [
+    ['Id', id],
+    ['Secret', element('code', {}, `${prefix}…`)],
+    ['Former secret good until', former_secret_until === null ? null : timeElement(former_secret_until)],
+    ['Group', group === null ? 'none' : element('a', { href: toHref('groups', group.id) }, group.name)],
+  ];
+}
+
+/** @param {string | null} id */
+function requestLink(id) {
+  return id === null ? '–' : element('a', { href: toHref('requests', id) }, element('code', {}, id));
+}
+
+/**
+ * @param {string} label
+ * @param {() => void} act
+ */
+function button(label, act) {
+  const made = element('button', { type: 'button' }, label);
+  made.addEventListener('click', act);
+  return made;
+}

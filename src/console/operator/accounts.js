@@ -1,0 +1,158 @@
+/** What keys and groups have in common: both have credits, limits, models and an expiry. */
+
+import { element, timeElement } from '../dom.js';
+import { formatAmount, formatCount } from '../format.js';
+import { toLocal, toSeconds } from './times.js';
+
+/** @import { AdminGroup, AdminKey } from '../../contract/types.ts' */
+/** @import { Fact } from '../dom.js' */
+/** @import { Field, Values } from './form.js' */
+
+/** @typedef {AdminKey | AdminGroup} Account */
+
+/** @type {readonly Field[]} */
+const LIMIT_FIELDS = [
+  { name: 'models', label: 'Models', kind: 'lines', hint: 'One name or pattern with * a line. Empty allows all.' },
+  { name: 'limits.requests_per_minute', label: 'Requests per minute', kind: 'number' },
+  { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
+  { name: 'limits.spend_per_day', label: 'Spending per day (UTC)', kind: 'number' },
+  { name: 'limits.spend_per_month', label: 'Spending per month (UTC)', kind: 'number' },
+  { name: 'expires_at', label: 'Good until', kind: 'time', hint: 'In your time zone. Empty for ever.' },
+];
+/** @type {Field} */
+const CREDITS_FIELD = {
+  name: 'credits',
+  label: 'First credits',
+  kind: 'number',
+  hint: 'An amount such as 10.00. Empty for no credits: the limits alone hold.',
+};
+
+/**
+ * @param {boolean} isNew
+ * @param {{ readonly groups: readonly string[] } | null} inGroup Null for a group itself.
+ * @returns {readonly Field[]}
+ */
+export function accountFields(isNew, inGroup) {
+  /** @type {Field} */
+  const group = {
+    name: 'group',
+    label: 'Group',
+    suggestions: inGroup?.groups ?? [],
+    hint: isNew ? 'Empty for DEFAULT_GROUP, if there is one.' : 'Empty for none.',
+  };
+  return [
+    { name: 'name', label: 'Name' },
+    ...(inGroup === null ? [] : [group]),
+    ...(isNew ? [CREDITS_FIELD] : []),
+    ...LIMIT_FIELDS,
+  ];
+}
+
+/**
+ * @param {Account} account
+ * @returns {Values}
+ */
+export function toValues(account) {
+  const { name, models, limits, expires_at } = account;
+  return {
+    name,
+    ...(account.object === 'key' && { group: account.group?.name ?? '' }),
+    models: models?.join('\n') ?? '',
+    'limits.requests_per_minute': String(limits.requests_per_minute ?? ''),
+    'limits.tokens_per_minute': String(limits.tokens_per_minute ?? ''),
+    'limits.spend_per_day': limits.spend_per_day ?? '',
+    'limits.spend_per_month': limits.spend_per_month ?? '',
+    expires_at: toLocal(expires_at),
+  };
+}
+
+/**
+ * Returns the body of the fields that differ from those of before, so that a change by somebody else
+ * meanwhile stays.
+ *
+ * @param {Values} values
+ * @param {Values} before
+ */
+export function toBody(values, before) {
+  /** @type {Record<string, unknown>} */
+  const body = {};
+  /** @type {Record<string, unknown>} */
+  const limits = {};
+  for (const [name, text] of Object.entries(values)) {
+    if (text === (before[name] ?? '')) continue;
+    const [first = '', second] = name.split('.', 2);
+    if (second === undefined) body[first] = toValue(first, text);
+    else limits[second] = toValue(second, text);
+  }
+  return { ...body, ...(Object.keys(limits).length > 0 && { limits }) };
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function toValue(name, text) {
+  if (name === 'name') return text;
+  if (text === '') return null;
+  if (name === 'expires_at') return toSeconds(text);
+  if (name === 'models') {
+    return text
+      .split('\n')
+      .map((model) => model.trim())
+      .filter((model) => model !== '');
+  }
+  // What is no number is sent as it is, so that the gateway says what is wrong.
+  if (name.endsWith('_per_minute')) return /^\d+$/.test(text) ? Number(text) : text;
+  return text;
+}
+
+/**
+ * @param {Account['status']} status
+ * @returns {HTMLElement}
+ */
+export function statusElement(status) {
+  return element('span', { class: 'state', 'data-state': status }, status);
+}
+
+/** @param {string | null} amount */
+export function amountOf(amount) {
+  return amount === null ? '–' : formatAmount(amount);
+}
+
+/**
+ * Returns the limits as one line.
+ *
+ * @param {Account} account
+ */
+export function limitsOf({ limits }) {
+  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
+  const set = [
+    requests_per_minute === null ? '' : `${formatCount(requests_per_minute)} requests/min`,
+    tokens_per_minute === null ? '' : `${formatCount(tokens_per_minute)} tokens/min`,
+    spend_per_day === null ? '' : `${formatAmount(spend_per_day)} a day`,
+    spend_per_month === null ? '' : `${formatAmount(spend_per_month)} a month`,
+  ].filter((limit) => limit !== '');
+  return set.length === 0 ? '–' : set.join(', ');
+}
+
+/**
+ * @param {Account} account
+ * @returns {readonly Fact[]}
+ */
+export function factsOf(account) {
+  const { status, created_at, expires_at, models, balance, held, spent_today, spent_this_month } = account;
+  const { spend_per_day, spend_per_month } = account.limits;
+  const ofLimit = (/** @type {string} */ spent, /** @type {string | null} */ limit) =>
+    limit === null ? formatAmount(spent) : `${formatAmount(spent)} of ${formatAmount(limit)}`;
+  return [
+    ['Status', statusElement(status)],
+    ['Balance', balance === null ? 'not prepaid' : formatAmount(balance)],
+    ['Reserved for what runs', Number(held) === 0 ? null : formatAmount(held)],
+    ['Spent today (UTC)', ofLimit(spent_today, spend_per_day)],
+    ['Spent this month (UTC)', ofLimit(spent_this_month, spend_per_month)],
+    ['Limits', limitsOf(account)],
+    ['Models', models?.join(', ') ?? 'all'],
+    ['Created', timeElement(created_at)],
+    ['Good until', expires_at === null ? 'for ever' : timeElement(expires_at)],
+  ];
+}

@@ -1,0 +1,162 @@
+import { toFailure } from '../client.js';
+import { element, say, sayProblem } from '../dom.js';
+
+/**
+ * @typedef {object} Field
+ * @property {string} name The name in the body of the request, `limits.spend_per_day` for a nested one.
+ * @property {string} label
+ * @property {'text' | 'number' | 'time' | 'lines' | 'choice'} [kind]
+ * @property {string} [hint]
+ * @property {readonly (readonly [value: string, label: string])[]} [options] Of a choice.
+ * @property {readonly string[]} [suggestions]
+ *
+ * @typedef {Readonly<Record<string, string>>} Values By the names of the fields.
+ */
+
+let fieldCount = 0;
+
+/**
+ * Returns a field with its label, and a place for what is wrong with it.
+ *
+ * @param {Field} field
+ * @param {string} value
+ */
+export function createField({ name, label, kind = 'text', hint, options = [], suggestions = [] }, value) {
+  const id = `field-${++fieldCount}`;
+  const input = createInput(kind, options);
+  const problem = element('p', { class: 'problem', id: `${id}-problem` });
+  const about = element('p', { class: 'muted small', id: `${id}-hint` }, hint ?? '');
+  problem.hidden = true;
+  about.hidden = hint === undefined;
+  input.id = id;
+  input.name = name;
+  input.setAttribute('aria-describedby', `${problem.id} ${about.id}`);
+  input.value = value;
+  const list = element(
+    'datalist',
+    { id: `${id}-list` },
+    ...suggestions.map((each) => element('option', { value: each })),
+  );
+  if (suggestions.length > 0) input.setAttribute('list', list.id);
+  const place = element('div', { class: 'field' }, element('label', { for: id }, label), input, problem, about, list);
+  return { place, input, setProblem: (/** @type {string | null} */ text) => sayProblem(input, problem, text) };
+}
+
+/**
+ * @param {NonNullable<Field['kind']>} kind
+ * @param {NonNullable<Field['options']>} options
+ * @returns {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement}
+ */
+function createInput(kind, options) {
+  const plain = { spellcheck: 'false', autocapitalize: 'off' };
+  switch (kind) {
+    case 'choice':
+      return element('select', {}, ...options.map(([value, label]) => element('option', { value }, label)));
+    case 'lines':
+      return element('textarea', { rows: '3', ...plain });
+    case 'time':
+      return element('input', { type: 'datetime-local', step: '1' });
+    case 'number':
+      return element('input', { inputmode: 'decimal', ...plain });
+    case 'text':
+      return element('input', plain);
+  }
+}
+
+/**
+ * Asks in a dialog. It stays open with the reason when the gateway refuses.
+ *
+ * @param {object} options
+ * @param {string} options.title
+ * @param {readonly (Node | string)[]} [options.text]
+ * @param {readonly Field[]} [options.fields]
+ * @param {Values} [options.values]
+ * @param {string} options.submit
+ * @param {(values: Values) => Promise<void | (() => void)>} options.send Throws the Failure to show. Returns what
+ *   comes after the dialog.
+ * @param {(values: Values) => { readonly name: string, readonly problem: string } | null} [options.check]
+ */
+export function openForm({ title, text = [], fields = [], values = {}, submit, send, check = () => null }) {
+  const made = fields.map((field) => ({ name: field.name, ...createField(field, values[field.name] ?? '') }));
+  const problem = element('p', { class: 'notice bad', role: 'alert' });
+  const ok = element('button', { type: 'submit', class: 'primary' }, submit);
+  const cancel = element('button', { type: 'button' }, 'Cancel');
+  const form = element(
+    'form',
+    { class: 'fields', autocomplete: 'off', novalidate: '' },
+    ...text.map((part) => element('p', {}, part)),
+    ...made.map(({ place }) => place),
+    problem,
+    element('div', { class: 'actions' }, ok, cancel),
+  );
+  const dialog = openDialog(title, [form]);
+  problem.hidden = true;
+  made[0]?.input.focus();
+
+  async function trySending() {
+    const given = Object.fromEntries(made.map(({ name, input }) => [name, input.value.trim()]));
+    for (const field of made) field.setProblem(null);
+    say(problem, null);
+    const wrong = check(given);
+    if (wrong !== null) return showProblem(wrong.name, wrong.problem);
+    setSending(true);
+    try {
+      const next = await send(given);
+      dialog.close();
+      next?.();
+    } catch (thrown) {
+      const failure = toFailure(thrown);
+      setSending(false);
+      showProblem(failure.param, failure.sentence);
+    }
+  }
+
+  /** @param {boolean} isSending Then nobody can close it, who would not hear how it ends. */
+  function setSending(isSending) {
+    dialog.staysOpen = isSending;
+    cancel.disabled = isSending;
+    ok.disabled = isSending;
+    ok.textContent = isSending ? 'One moment …' : submit;
+    // A disabled button has lost the focus.
+    if (document.activeElement === document.body) ok.focus();
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} text
+   */
+  function showProblem(name, text) {
+    const field = made.find((each) => name === each.name || name.startsWith(`${each.name}[`));
+    if (field === undefined) return say(problem, text);
+    field.setProblem(text);
+    field.input.focus();
+  }
+
+  cancel.addEventListener('click', dialog.close);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void trySending();
+  });
+}
+
+let dialogCount = 0;
+
+/**
+ * Opens a dialog, which is gone once it is closed.
+ *
+ * @param {string} title
+ * @param {readonly Node[]} content
+ * @returns {{ close: () => void, staysOpen: boolean }} The Escape key does not close it while it `staysOpen`.
+ */
+export function openDialog(title, content) {
+  const opened = { close: () => dialog.close(), staysOpen: false };
+  const heading = element('h2', { id: `dialog-${++dialogCount}` }, title);
+  const dialog = element('dialog', { 'aria-labelledby': heading.id, class: 'asks' }, heading, ...content);
+  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('keydown', (event) => {
+    if (opened.staysOpen && event.key === 'Escape') event.preventDefault();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return opened;
+}

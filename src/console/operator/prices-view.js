@@ -1,0 +1,60 @@
+import { element } from '../dom.js';
+import { showLive } from './live.js';
+import { createTable } from './table.js';
+
+/** @import { AdminPriceList, OwnPrice } from '../../contract/types.ts' */
+/** @import { Page } from './main.js' */
+
+const EVERY_MS = 10_000;
+/** A file of prices has at most 10,000, of which nobody reads more at once. */
+const MOST_SHOWN = 200;
+
+/** @param {Page} page */
+export function showPrices(page) {
+  const input = element('input', { id: 'price-search', type: 'search', spellcheck: 'false', autocapitalize: 'off' });
+  const about = element('p', { class: 'muted small' });
+  const { place, show } = createTable({
+    label: 'Prices',
+    columns: [
+      { title: 'Model', kind: 'name', cell: (/** @type {OwnPrice} */ { model }) => model },
+      { title: 'Input', kind: 'number', cell: ({ input: price }) => price },
+      { title: 'Cached input', kind: 'number', wide: true, cell: ({ cached_input }) => cached_input },
+      { title: 'Cache write', kind: 'number', wide: true, cell: ({ cache_write }) => cache_write },
+      { title: 'Output', kind: 'number', cell: ({ output }) => output },
+    ],
+  });
+  /** @type {AdminPriceList} */
+  let last = { object: 'list', currency: null, data: [] };
+
+  function showFound() {
+    const { currency, data } = last;
+    const wanted = input.value.trim().toLowerCase();
+    const found = data.filter(({ model }) => model.toLowerCase().includes(wanted));
+    show(
+      found.slice(0, MOST_SHOWN),
+      data.length === 0 ? 'No price: PRICES_FILE is not set.' : 'No name and no pattern has this in it.',
+    );
+    const count = found.length > MOST_SHOWN ? `The first ${MOST_SHOWN} of ${found.length}. ` : '';
+    about.textContent = `${count}${currency ?? 'The currency unit'} per million tokens, as PRICES_FILE has been read. A name wins over a pattern. Send SIGHUP to read the file again.`;
+  }
+
+  input.addEventListener('input', showFound);
+  page.content.append(
+    element(
+      'form',
+      { class: 'filters', 'aria-label': 'Filters' },
+      element('div', { class: 'field' }, element('label', { for: input.id }, 'Find a model'), input),
+    ),
+    place,
+    about,
+  );
+  page.content.querySelector('form')?.addEventListener('submit', (event) => event.preventDefault());
+  showLive(page, {
+    ask: async (signal) => /** @type {AdminPriceList} */ (await page.client.get('prices', { signal })),
+    show(answer) {
+      last = answer;
+      showFound();
+    },
+    everyMs: EVERY_MS,
+  });
+}

@@ -1,0 +1,226 @@
+import { toFailure } from '../client.js';
+import { breakable, element, passFocus, timeElement } from '../dom.js';
+import { formatCount, formatCredits, formatMs } from '../format.js';
+import { recordFacts, stateElement } from '../record-facts.js';
+import { toHref } from '../route.js';
+import { showLive } from './live.js';
+import { nameLink } from './names.js';
+import { showPagedList } from './paged-list.js';
+import { toLocal, toSeconds } from './times.js';
+
+/** @import { AdminRequest } from '../../contract/types.ts' */
+/** @import { Page } from './main.js' */
+
+const EVERY_MS = 2000;
+const RECORD_EVERY_MS = 1000;
+const TIMES = new Set(['from', 'until']);
+
+/** @param {Page} page */
+export function showRequests(page) {
+  if (page.route.id === null) showList(page);
+  else showRecord(page, page.route.id);
+}
+
+/** @param {Page} page */
+function showList(page) {
+  const { isManaged } = page;
+  const models = element('datalist', { id: 'models-seen' });
+  /** @type {Set<string>} */
+  const seen = new Set();
+  page.content.append(createFinder(), models);
+  const { form } = showPagedList(page, {
+    path: 'requests',
+    label: 'Requests',
+    none: 'No request yet.',
+    noneFits: 'No request fits these filters. A model, a key and an error must be named exactly.',
+    filters: [
+      {
+        name: 'status',
+        label: 'State',
+        kind: 'choice',
+        options: [['', 'all'], ...['processing', 'succeeded', 'failed', 'cancelled'].map((each) => pairOf(each))],
+      },
+      { name: 'model', label: 'Model' },
+      { name: 'error_code', label: 'Error code' },
+      { name: 'key', label: isManaged ? 'Key, by name or id' : 'Caller' },
+      ...(isManaged ? [{ name: 'group', label: 'Group, by name or id' }] : []),
+      { name: 'from', label: 'From', kind: /** @type {const} */ ('time') },
+      { name: 'until', label: 'Until', kind: /** @type {const} */ ('time') },
+    ],
+    fromAddress: (name, value) => (TIMES.has(name) ? toLocal(Number(value)) : value),
+    toAddress: (name, value) => (TIMES.has(name) ? String(toSeconds(value) ?? '') : value),
+    idOf: (/** @type {AdminRequest} */ { request_id }) => request_id,
+    hrefOf: ({ request_id }) => toHref('requests', request_id),
+    columns: [
+      { title: 'Time', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'State', cell: stateOf },
+      { title: 'Model', kind: 'name', cell: ({ model }) => model },
+      { title: isManaged ? 'Key' : 'Caller', kind: 'name', wide: true, cell: ({ key }) => nameLink(page, 'keys', key) },
+      { title: 'Backend', wide: true, cell: ({ upstream }) => upstream ?? '–' },
+      { title: 'Tokens in / out', kind: 'number', wide: true, cell: tokensOf },
+      { title: 'Cost', kind: 'number', wide: true, cell: ({ cost }) => (cost === null ? '–' : formatCredits(cost)) },
+      { title: 'Took', kind: 'number', cell: tookOf },
+    ],
+    everyMs: EVERY_MS,
+    onRows(rows) {
+      for (const { model } of rows) seen.add(model);
+      models.replaceChildren(...[...seen].map((model) => element('option', { value: model })));
+    },
+  });
+  form.querySelector('[name=model]')?.setAttribute('list', models.id);
+}
+
+/** Returns a form that leads to the record of an id. */
+function createFinder() {
+  const input = element('input', {
+    id: 'request-id',
+    placeholder: 'req_… or resp_…',
+    spellcheck: 'false',
+    autocapitalize: 'off',
+  });
+  const form = element(
+    'form',
+    { class: 'filters finder', autocomplete: 'off', 'aria-label': 'One request' },
+    element('div', { class: 'field' }, element('label', { for: input.id }, 'Find by id'), input),
+    element('button', { type: 'submit' }, 'Open'),
+  );
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const id = input.value.trim();
+    if (id !== '') location.hash = toHref('requests', id);
+  });
+  return form;
+}
+
+/**
+ * @param {Page} page
+ * @param {string} id
+ */
+function showRecord(page, id) {
+  const { client, content } = page;
+  const path = `requests/${encodeURIComponent(id)}`;
+  const card = element('div', { class: 'card', 'aria-busy': 'true' });
+  const cancel = element('button', { type: 'button' }, 'Cancel this request');
+  const json = element('pre', { tabindex: '0', 'aria-label': 'The record as JSON' });
+  const back = element('a', { href: toHref('requests') }, 'All requests');
+  cancel.hidden = true;
+  page.setTitle('Request');
+  content.append(
+    element('p', {}, back),
+    card,
+    element('div', { class: 'actions' }, cancel),
+    element('details', { class: 'json' }, element('summary', {}, 'As JSON'), json),
+  );
+
+  /** @param {AdminRequest} record */
+  function show(record) {
+    const isRunning = record.status === 'processing';
+    cancel.hidden = !isRunning;
+    cancel.disabled = record.cancel_requested_at !== null;
+    passFocus(cancel, back);
+    const text = JSON.stringify(record, null, 2);
+    if (!isRunning) {
+      polling.stop();
+      page.setStatus('Final');
+    }
+    if (text === json.textContent) return;
+    json.textContent = text;
+    card.removeAttribute('aria-busy');
+    card.replaceChildren(describe(page, record));
+  }
+
+  async function askToCancel() {
+    cancel.disabled = true;
+    passFocus(cancel, back);
+    try {
+      await client.change('POST', `${path}/cancel`);
+      polling.now();
+    } catch (error) {
+      cancel.disabled = false;
+      page.setFailure(toFailure(error));
+    }
+  }
+
+  cancel.addEventListener('click', () => void askToCancel());
+  const polling = showLive(page, {
+    ask: async (signal) => /** @type {AdminRequest} */ (await client.get(path, { signal })),
+    show,
+    everyMs: RECORD_EVERY_MS,
+    onMissing: () => content.replaceChildren(explainMissing(page), back),
+  });
+}
+
+/**
+ * Tells whoever looks for the request of a complaint where to look next.
+ *
+ * @param {Page} page
+ */
+function explainMissing({ isManaged }) {
+  const said =
+    'There is no record with this id. A request that is refused before it runs leaves none, such as for a limit: the message of its error names the limit';
+  const places = [
+    element('a', { href: toHref('groups') }, 'group'),
+    ' or ',
+    element('a', { href: toHref('keys') }, 'key'),
+  ];
+  return element(
+    'p',
+    { class: 'card' },
+    said,
+    ...(isManaged ? [', and the page of the ', ...places, ' shows what is left of it.'] : ['.']),
+    ' Old records are deleted after RECORD_RETENTION_DAYS.',
+  );
+}
+
+/**
+ * @param {Page} page
+ * @param {AdminRequest} record
+ */
+function describe(page, record) {
+  const { error, key, group } = record;
+  const facts = recordFacts(record, {
+    whose: [
+      [page.isManaged ? 'Key' : 'Caller', nameLink(page, 'keys', key)],
+      ['Group', group === null ? null : nameLink(page, 'groups', group)],
+    ],
+  });
+  const links = element(
+    'p',
+    { class: 'links' },
+    element('a', { href: toHref('requests', null, { key }) }, 'Requests of this caller'),
+    ...(error === null
+      ? []
+      : [element('a', { href: toHref('requests', null, { error_code: error.code }) }, 'Requests with this error')]),
+  );
+  return element('div', {}, facts, links);
+}
+
+/** @param {AdminRequest} record */
+function stateOf(record) {
+  if (record.error === null) return stateElement(record);
+  return element(
+    'div',
+    {},
+    stateElement(record),
+    element('div', { class: 'muted small' }, ...breakable(record.error.code)),
+  );
+}
+
+/** @param {AdminRequest} record */
+function tokensOf({ usage, usage_estimated }) {
+  if (usage === null) return '–';
+  return `${usage_estimated ? '≈ ' : ''}${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;
+}
+
+/** @param {AdminRequest} record */
+function tookOf({ duration_ms }) {
+  return duration_ms === null ? '–' : formatMs(duration_ms);
+}
+
+/**
+ * @param {string} value
+ * @returns {readonly [string, string]}
+ */
+function pairOf(value) {
+  return [value, value];
+}

@@ -1,0 +1,29 @@
+import { copy, element } from '../dom.js';
+import { openDialog } from './form.js';
+
+/** @import { IssuedKey } from '../../contract/types.ts' */
+
+/**
+ * Shows the secret of a key, which no later page can.
+ *
+ * @param {string} title
+ * @param {IssuedKey} issued
+ */
+export function showSecret(title, { name, secret }) {
+  const code = element('code', { class: 'secret', tabindex: '0' }, secret);
+  const copied = element('button', { type: 'button', class: 'primary' }, 'Copy');
+  const done = element('button', { type: 'button' }, 'I have kept it');
+  const dialog = openDialog(title, [
+    element('p', {}, `This is the secret of “${name}”. It is shown this once: the gateway keeps only its HMAC.`),
+    code,
+    element('div', { class: 'actions' }, copied, done),
+  ]);
+  dialog.staysOpen = true;
+  copied.focus();
+  copied.addEventListener('click', () => void copySecret());
+  done.addEventListener('click', dialog.close);
+
+  async function copySecret() {
+    copied.textContent = (await copy(code)) ? 'Copied' : 'Selected: copy it with Ctrl+C';
+  }
+}

@@ -1,0 +1,169 @@
+import { nameOfTime } from '../chart.js';
+import { element, showFacts } from '../dom.js';
+import { formatCount, formatCredits, formatMs, formatShort } from '../format.js';
+import { toHref } from '../route.js';
+import { createCharts, STATS_CHARTS } from '../usage-charts.js';
+import { spanOf, sumByTime, withStats } from '../usage-sums.js';
+import { createField } from './form.js';
+import { showLive } from './live.js';
+import { nameLink } from './names.js';
+import { createTable } from './table.js';
+
+/** @import { UsageTotal, UsageTotalList } from '../../contract/types.ts' */
+/** @import { Field } from './form.js' */
+/** @import { Page } from './main.js' */
+
+const EVERY_MS = 30_000;
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+const HOUR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+
+/** @param {Page} page */
+export function showUsage(page) {
+  const { route, content, isManaged } = page;
+  /** @type {Readonly<Record<string, string>>} */
+  const given = { span: 'week', by: 'model', ...Object.fromEntries(route.query) };
+  const fields = fieldsOf(isManaged).map((field) => ({
+    name: field.name,
+    ...createField(field, given[field.name] ?? ''),
+  }));
+  const tiles = element('dl', { class: 'tiles' });
+  const form = element(
+    'form',
+    { class: 'filters', autocomplete: 'off', 'aria-label': 'Filters' },
+    ...fields.map(({ place }) => place),
+  );
+  const about = element('p', { class: 'muted small' });
+  const charts = element('div', { class: 'charts' });
+  const valueOf = (/** @type {string} */ name) => fields.find((field) => field.name === name)?.input.value.trim() ?? '';
+  let most = 0;
+  const { place, show } = createTable({
+    label: 'Usage',
+    columns: [
+      { title: 'Name', kind: 'name', cell: (/** @type {UsageTotal} */ { name }) => nameOf(name) },
+      { title: 'Cost', kind: 'number', cell: costOf },
+      { title: 'Requests', kind: 'number', cell: ({ requests }) => formatCount(requests) },
+      { title: 'Failed', kind: 'number', wide: true, cell: failedOf },
+      { title: 'Cancelled', kind: 'number', wide: true, cell: ({ cancelled }) => formatCount(cancelled) },
+      { title: 'Input tokens', kind: 'number', wide: true, cell: ({ input_tokens }) => formatShort(input_tokens) },
+      { title: 'Output tokens', kind: 'number', wide: true, cell: ({ output_tokens }) => formatShort(output_tokens) },
+      { title: 'Mean time', kind: 'number', wide: true, cell: meanOf },
+    ],
+  });
+
+  /** @param {string} name */
+  function nameOf(name) {
+    const by = valueOf('by');
+    if (by === 'key') return nameLink(page, 'keys', name);
+    if (by === 'group') return nameLink(page, 'groups', name);
+    if (by === 'model') return element('a', { href: toHref('requests', null, { model: name }) }, name);
+    const start = new Date(name);
+    return `${(valueOf('span') === 'day' ? HOUR : DAY).format(start)} UTC`;
+  }
+
+  /** @param {UsageTotal} total */
+  function costOf({ name, cost }) {
+    const text = formatCredits(cost);
+    if (most === 0) return text;
+    const share = element('meter', { max: String(most), value: String(cost), 'aria-label': `share of ${name}` });
+    return element('div', { class: 'limit' }, text, share);
+  }
+
+  /** @param {AbortSignal} signal */
+  async function ask(signal) {
+    const span = spanOf(valueOf('span'), Date.now());
+    const { per, from, until } = span;
+    const query = new URLSearchParams({ by: valueOf('by'), from: String(from), until: String(until), per });
+    for (const name of ['key', 'group']) if (valueOf(name) !== '') query.set(name, valueOf(name));
+    return { span, list: /** @type {UsageTotalList} */ (await page.client.get(`usage/totals?${query}`, { signal })) };
+  }
+
+  function apply() {
+    history.replaceState(
+      null,
+      '',
+      toHref('usage', null, Object.fromEntries(fields.map(({ name }) => [name, valueOf(name)]))),
+    );
+    page.setStatus('Loading …');
+    polling.now();
+  }
+
+  form.addEventListener('change', apply);
+  form.addEventListener('submit', (event) => event.preventDefault());
+  content.append(form, tiles, place, about, charts);
+  const draw = createCharts(charts, STATS_CHARTS);
+  const polling = showLive(page, {
+    ask,
+    show({ span, list }) {
+      const { by, total, data, rejected, has_more } = list;
+      most = Math.max(...data.map(({ cost }) => cost), 0);
+      showTotal(tiles, total);
+      show(data, 'No request has ended in this time.');
+      draw(withStats(sumByTime([], span), list, null), rejected, span.per);
+      const first = has_more ? `The first ${data.length}. ` : '';
+      about.textContent = `${first}${by === 'time' ? 'The latest first.' : 'What costs most comes first, then what was asked most.'} Days and hours are UTC; the charts have ${nameOfTime(span.per)}.`;
+    },
+    everyMs: EVERY_MS,
+  });
+}
+
+/**
+ * @param {boolean} isManaged
+ * @returns {readonly Field[]}
+ */
+function fieldsOf(isManaged) {
+  /** @type {readonly Field[]} */
+  const ofKeys = [
+    { name: 'key', label: 'Key, by name or id' },
+    { name: 'group', label: 'Group, by name or id' },
+  ];
+  return [
+    {
+      name: 'span',
+      label: 'Time',
+      kind: 'choice',
+      options: [
+        ['day', 'last 24 hours'],
+        ['week', 'last 7 days'],
+        ['month', 'last 30 days'],
+        ['year', 'last 12 months'],
+      ],
+    },
+    {
+      name: 'by',
+      label: 'By',
+      kind: 'choice',
+      options: [
+        ['model', 'model'],
+        ...(isManaged ? [/** @type {const} */ (['group', 'group'])] : []),
+        ['key', isManaged ? 'key' : 'caller'],
+        ['time', 'time'],
+      ],
+    },
+    ...(isManaged ? ofKeys : []),
+  ];
+}
+
+/**
+ * @param {HTMLElement} tiles
+ * @param {UsageTotal} total
+ */
+function showTotal(tiles, total) {
+  showFacts(tiles, [
+    ['Cost', total.cost === 0 ? null : formatCredits(total.cost)],
+    ['Requests', formatCount(total.requests)],
+    ['Failed', failedOf(total)],
+    ['Input tokens', formatShort(total.input_tokens)],
+    ['Output tokens', formatShort(total.output_tokens)],
+    ['Mean time', meanOf(total)],
+  ]);
+}
+
+/** @param {UsageTotal} total */
+function failedOf({ failed, requests }) {
+  return formatCount(failed) + (failed === 0 ? '' : ` (${((100 * failed) / requests).toFixed(1)} %)`);
+}
+
+/** @param {UsageTotal} total */
+function meanOf({ duration_ms, requests }) {
+  return requests === 0 ? '–' : formatMs(duration_ms / requests);
+}

@@ -1,0 +1,44 @@
+import { detailsOf, element, timeElement } from './dom.js';
+import { formatCredits, formatInput, formatMs, formatOutput } from './format.js';
+
+/** @import { RequestRecord } from '../contract/types.ts' */
+/** @import { Fact } from './dom.js' */
+
+/**
+ * Returns what a record says, as a list.
+ *
+ * @param {RequestRecord} record
+ * @param {{ advice?: string | null, whose?: readonly Fact[] }} [more] What to do about its error, and whose it is.
+ */
+export function recordFacts(record, { advice = null, whose = [] } = {}) {
+  const { usage, error, cost, cancel_requested_at: cancelledAt, completed_at: completedAt } = record;
+  return detailsOf([
+    ['Status', stateElement(record)],
+    ['Error', error === null ? null : `${error.message} (${error.code})`],
+    ['What to do', advice],
+    ['Incomplete', record.incomplete_details?.reason ?? null],
+    ['Request', element('code', {}, record.request_id)],
+    ['Response', element('code', {}, record.response_id)],
+    ...whose,
+    ['Model', record.model],
+    ['Backend', record.upstream],
+    ['Endpoint', record.endpoint + (record.stream ? ', stream' : '')],
+    ['Created', timeElement(record.created_at)],
+    ['Cancel asked for', cancelledAt === null ? null : timeElement(cancelledAt)],
+    ['Ended', completedAt === null ? null : timeElement(completedAt)],
+    ['Took', record.duration_ms === null ? null : formatMs(record.duration_ms)],
+    ['Input tokens', usage && formatInput(usage)],
+    ['Output tokens', usage && formatOutput(usage)],
+    ['Counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
+    ['Cost', cost === null ? null : formatCredits(cost)],
+  ]);
+}
+
+/**
+ * @param {Pick<RequestRecord, 'status' | 'cancel_requested_at'>} record
+ * @returns {HTMLElement} Has words, since a colour does not reach everyone.
+ */
+export function stateElement({ status, cancel_requested_at }) {
+  const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;
+  return element('span', { class: 'state', 'data-state': status }, text);
+}

@@ -1,0 +1,38 @@
+/**
+ * What the address says: `#/requests/req_1?status=failed` is the view `requests` with the id
+ * `req_1` and the filter `status`.
+ *
+ * @typedef {object} Route
+ * @property {string} view
+ * @property {string | null} id
+ * @property {URLSearchParams} query
+ */
+
+/** @returns {Route} */
+export function readRoute() {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2);
+  const [view = '', id = ''] = path.split('/', 2);
+  return { view, id: id === '' ? null : decode(id), query: new URLSearchParams(query) };
+}
+
+/**
+ * Returns the address of a view, to link to it.
+ *
+ * @param {string} view
+ * @param {string | null} [id]
+ * @param {Readonly<Record<string, string>> | URLSearchParams} [query] Empty values are left out.
+ */
+export function toHref(view, id = null, query = {}) {
+  const given = query instanceof URLSearchParams ? query : Object.entries(query);
+  const kept = new URLSearchParams([...given].filter(([, value]) => value !== '')).toString();
+  return `#/${view}${id === null ? '' : `/${encodeURIComponent(id)}`}${kept === '' ? '' : `?${kept}`}`;
+}
+
+/** @param {string} text */
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

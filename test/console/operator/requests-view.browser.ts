@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { expectGoodLooks } from '../looks.ts';
+import { chunk, inHalves, useConsole } from '../scene.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('the requests of the operator', () => {
+  const scene = useConsole({ key: { name: 'Ada’s key', creditsMicro: 12_000_000 } });
+  const rowsOf = (page: Page) => page.locator('tbody tr');
+
+  async function failOnce(): Promise<void> {
+    scene.backend.reply({ json: {}, status: 500 });
+    await scene.create({ model: 'm', input: 'Hi' });
+  }
+
+  it('are those of all callers, live, with the names of their keys', async () => {
+    const bob = await scene.managed.issue({ name: 'Bob' });
+    await scene.create({ model: 'm', input: 'Hi' });
+    const page = await scene.openOperator('requests');
+    await page.getByRole('row', { name: 'Ada’s key' }).waitFor();
+    await scene.gateway.create({ model: 'm', input: 'Hi' }, { headers: { authorization: `Bearer ${bob.secret}` } });
+    await page.getByRole('row', { name: 'Bob' }).getByText('succeeded').waitFor();
+    expect(await rowsOf(page).count()).to.equal(2);
+  });
+
+  it('are found by state, error, model, key and time, at an address that can be kept', async () => {
+    scene.agoMs = 5 * HOUR_MS;
+    await scene.create({ model: 'priced-one', input: 'Hi' });
+    scene.agoMs = 0;
+    await scene.create({ model: 'm', input: 'Hi' });
+    await failOnce();
+    const page = await scene.openOperator('requests');
+    const expectOne = async (label: string, text: string) => {
+      const field = page.getByRole('form', { name: 'Filters' }).getByLabel(label);
+      await (label === 'State' ? field.selectOption(text) : field.fill(text));
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+      await page.reload();
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+      expect(await field.inputValue()).to.equal(text);
+      await page.getByRole('link', { name: 'Requests', exact: true }).click();
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 3);
+    };
+    await expectOne('State', 'failed');
+    await expectOne('Error code', 'upstream_error');
+    await expectOne('Model', 'priced-one');
+    const then = new Date(Date.now() - 3 * HOUR_MS);
+    const local = new Date(then.getTime() - then.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    await expectOne('Until', local);
+    await page.getByRole('form', { name: 'Filters' }).getByLabel('Key').fill('Ada’s key');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/key=Ada/);
+    expect(await rowsOf(page).count()).to.equal(3);
+  });
+
+  it('say which filter is wrong', async () => {
+    scene.tolerate(/status of 40[04]/);
+    const page = await scene.openOperator('requests?error_code=nonsense');
+    await page.getByText('error_code must be the code of an error').waitFor();
+    await page.getByRole('form', { name: 'Filters' }).getByLabel('Error code').fill('');
+    await page.getByRole('form', { name: 'Filters' }).getByLabel('Key').fill('nobody');
+    await page.keyboard.press('Enter');
+    await page.getByText('There is no key with this id, prefix or name.').waitFor();
+  });
+
+  it('are opened by their id or by that of the response, each at its own address', async () => {
+    const response = JSON.parse(await scene.create({ model: 'm', input: 'Hi' })) as { id: string };
+    const page = await scene.openOperator('requests');
+    await page.getByLabel('Find by id').fill(response.id);
+    await page.keyboard.press('Enter');
+    await page.getByText(response.id.replace('resp_', 'req_'), { exact: true }).waitFor();
+    await page.getByText('1,200 (1,000 cached, 150 written to the cache)').waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Ada’s key' }).waitFor();
+    await page.goBack();
+    await rowsOf(page).first().click();
+    await page.waitForURL(/#\/requests\/req_/);
+  });
+
+  it('are cancelled from their page', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(inHalves(seen.promise));
+    const reply = scene.create({ model: 'm', input: 'Hi', stream: true });
+    const page = await scene.openOperator('requests?status=processing');
+    await page.locator('tbody a').first().click();
+    await page.getByRole('button', { name: 'Cancel this request' }).click();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+    seen.resolve();
+    expect(await reply).to.include('"status":"cancelled"');
+    await page.getByRole('button', { name: 'Cancel this request' }).waitFor({ state: 'hidden' });
+  });
+
+  it('come page by page', async () => {
+    for (let made = 0; made < 30; made++) await scene.create({ model: 'm', input: 'Hi' });
+    const page = await scene.openOperator('requests');
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 5);
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 25);
+  });
+
+  it('look well on each screen, by day and by night', async () => {
+    for (let made = 0; made < 6; made++) await scene.create({ model: 'm', input: 'Hi' });
+    await failOnce();
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      await seen.promise;
+      stage.end();
+    });
+    const running = scene.create({ model: 'm', input: 'Hi', stream: true });
+    const page = await scene.openOperator('requests');
+    await page.getByRole('row', { name: 'processing' }).waitFor();
+    await expectGoodLooks(page, 'operator-requests');
+    seen.resolve();
+    await running;
+    await page.getByRole('row', { name: 'upstream_error' }).getByRole('link').first().click();
+    await page.getByText('As JSON').click();
+    await page.getByText('Requests with this error').waitFor();
+    await expectGoodLooks(page, 'operator-request');
+  });
+});
