@@ -7,6 +7,7 @@ import type {
   CreditEntry,
   GroupChange,
   GroupQuery,
+  KeyDraft,
   KeyLimits,
   KeyQuery,
   LedgerEntry,
@@ -18,6 +19,7 @@ import type {
 } from '../store/keys.ts';
 import type { Identity } from '../identity/identities.ts';
 import type {
+  CreateGroup,
   AdminGroup,
   AdminKey,
   GroupDeleted,
@@ -43,6 +45,8 @@ import { issueSecret } from './keys.ts';
 /** Throws ApiError that names the field of a wrong body, and `not_found` without such a key or group. */
 export interface Administration {
   createKey(body: unknown): Promise<IssuedKey>;
+  /** Checks what `createKey` would refuse, and makes nothing yet. */
+  prepareKeys(bodies: readonly unknown[]): Promise<PreparedKeys>;
   /**
    * Returns the key with this id, name or prefix. Throws ApiError, which does not repeat the text: it
    * may be a secret.
@@ -70,6 +74,14 @@ export interface Administration {
   /** As `creditKey`. */
   creditGroup(groupId: GroupId, body: unknown): Promise<AdminGroup>;
   showGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<Ledger>;
+}
+
+export interface PreparedKeys {
+  readonly secrets: readonly { readonly id: KeyId; readonly name: string; readonly secret: string }[];
+  /** What is wrong with which of the bodies, counted from 0. While there is any, `create` must not be called. */
+  readonly problems: readonly { readonly at: number; readonly param: string; readonly message: string }[];
+  /** Makes all keys or none. */
+  create(): Promise<readonly IssuedKey[]>;
 }
 
 export interface AdministrationOptions {
@@ -121,30 +133,62 @@ export function createAdministration(options: AdministrationOptions): Administra
     throw new ApiError('invalid_request', { message: `There are ${keyIds.size} such keys; name one by its id.` });
   }
 
+  async function draftKey(body: unknown): Promise<{ readonly draft: KeyDraft; readonly text: string }> {
+    const { group = defaultGroup, ...account } = checkCreateKey(body);
+    const groupId = await findGroupOf(group);
+    const { text, kept } = issueSecret(toHash);
+    const draft = {
+      keyId: newKeyId(),
+      groupId,
+      secret: kept,
+      ...draftAccount(account),
+    };
+    return { draft, text };
+  }
+
+  /** Returns what a new key and a new group have alike. */
+  function draftAccount({ name, expires_at, models = null, limits = {}, credits = null }: CreateGroup) {
+    return {
+      name,
+      createdAtMs: nowMs(),
+      expiresAtMs: toMs(expires_at ?? null),
+      models,
+      limits: { ...NO_LIMITS, ...toLimits(limits) },
+      creditsMicro: toMicro(credits),
+    };
+  }
+
   return {
     async createKey(body) {
-      const {
-        name,
-        group = defaultGroup,
-        expires_at,
-        models = null,
-        limits = {},
-        credits = null,
-      } = checkCreateKey(body);
-      const groupId = await findGroupOf(group);
-      const { text, kept } = issueSecret(toHash);
-      const key = await accounts.createKey({
-        keyId: newKeyId(),
-        groupId,
-        secret: kept,
-        name,
-        createdAtMs: nowMs(),
-        expiresAtMs: toMs(expires_at ?? null),
-        models,
-        limits: { ...NO_LIMITS, ...toLimits(limits) },
-        creditsMicro: toMicro(credits),
-      });
-      return { ...show(key), secret: text };
+      const { draft, text } = await draftKey(body);
+      return { ...show(await accounts.createKey(draft)), secret: text };
+    },
+    async prepareKeys(bodies) {
+      const drafted: Awaited<ReturnType<typeof draftKey>>[] = [];
+      const problems: PreparedKeys['problems'][number][] = [];
+      const names = new Set<string>();
+      for (const [at, body] of bodies.entries()) {
+        try {
+          const one = await draftKey(body);
+          const { name } = one.draft;
+          const page = await accounts.listKeys({ limit: 1, name });
+          if (names.has(name) || page?.keys.length !== 0) throw nameTaken();
+          names.add(name);
+          drafted.push(one);
+        } catch (error) {
+          // An error without a field is none of the body.
+          if (!(error instanceof ApiError) || error.param === '') throw error;
+          problems.push({ at, param: error.param, message: error.message });
+        }
+      }
+      return {
+        secrets: drafted.map(({ draft, text }) => ({ id: draft.keyId, name: draft.name, secret: text })),
+        problems,
+        async create() {
+          const keys = await accounts.createKeys(drafted.map(({ draft }) => draft));
+          return keys.map((key, at) => ({ ...show(key), secret: drafted[at]?.text ?? '' }));
+        },
+      };
     },
     findKeyId,
     async listKeys(query) {
@@ -178,16 +222,7 @@ export function createAdministration(options: AdministrationOptions): Administra
       return toLedger(found(await accounts.listLedger(keyId, query)));
     },
     async createGroup(body) {
-      const { name, expires_at, models = null, limits = {}, credits = null } = checkCreateGroup(body);
-      const group = await accounts.createGroup({
-        groupId: newGroupId(),
-        name,
-        createdAtMs: nowMs(),
-        expiresAtMs: toMs(expires_at ?? null),
-        models,
-        limits: { ...NO_LIMITS, ...toLimits(limits) },
-        creditsMicro: toMicro(credits),
-      });
+      const group = await accounts.createGroup({ groupId: newGroupId(), ...draftAccount(checkCreateGroup(body)) });
       return showGroup(group);
     },
     findGroupId,
@@ -280,6 +315,10 @@ function foundGroup<Value>(value: Value | undefined): Value {
 
 function unknownKey(): ApiError {
   return new ApiError('not_found', { message: 'There is no key with this id.' });
+}
+
+function nameTaken(): ApiError {
+  return new ApiError('duplicate_request', { param: 'name', message: 'Another key has this name.' });
 }
 
 function wrongAmount(message: string): ApiError {

@@ -4,6 +4,7 @@ import { matchesModel } from '../core/model-patterns.ts';
 import { costOf, costOfTokens, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
 import type { AccountStore, Hold, RateStanding, StoredAccount, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
+import type { AccountId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
 import { faultOf, GROUP_UNUSABLE } from './keys.ts';
 import { NO_RATE_CHARGE, type RateLimits, type RateCharge } from './rates.ts';
@@ -75,6 +76,8 @@ export interface AdmissionOptions {
   readonly prices: { readonly present: Prices | null };
   readonly defaultMaxOutputTokens: number;
   readonly nowMs: () => number;
+  /** Is called when a request is refused because less is left than it may cost. */
+  readonly onShort?: (accountId: AccountId, of: 'credits' | 'spend') => void;
 }
 
 /** Returns the admission for the keys that the gateway issues. */
@@ -216,6 +219,8 @@ async function explain(refusal: FundsRefusal, hold: Hold, options: AdmissionOpti
     const message = ofGroup ? GROUP_UNUSABLE : faultOf(key, options.nowMs());
     return new ApiError(code, { ...(message !== undefined && { message }) });
   }
+  const accountId = ofGroup ? key.group?.groupId : key.keyId;
+  if (accountId !== undefined) options.onShort?.(accountId, code === 'insufficient_credits' ? 'credits' : 'spend');
   const message = messageOf(code, {
     account: ofGroup ? key.group : key,
     who: ofGroup ? 'the group of the API key' : 'the API key',

@@ -7,6 +7,7 @@ import type {CallId, GroupId, ItemId, KeyId, RequestId, ResponseId, UnknownItemT
  */
 export type Contract =
   | Admin
+  | Alert
   | BackendList
   | ChatReplies
   | CompactResponse
@@ -58,7 +59,10 @@ export type Admin =
   | GroupList
   | GroupDeleted
   | AdminBackendList
-  | AdminModelList;
+  | AdminModelList
+  | AdminLimitList
+  | UsageTotalList
+  | AdminPriceList;
 /**
  * The models that the key, or the keys of the group, may use, by name or by a pattern with *; null allows all.
  *
@@ -85,6 +89,14 @@ export type UsageOfKey = UsageOfModel & {
    */
   group?: string;
 };
+/**
+ * How long answered requests took, by hour, day or month and model, oldest first. The hours, days and months count as a whole.
+ */
+export type Latencies = Latency[];
+/**
+ * The requests that never reached the backend, and so have no record, by hour, day or month, model and error code, oldest first.
+ */
+export type Rejections = Rejection[];
 /**
  * What the backend answers on its own paths, as far as every backend has it. Its other fields are passed on too.
  */
@@ -438,6 +450,8 @@ export interface LedgerItem {
 export interface KeyUsageList {
   object: 'list';
   data: UsageOfKey[];
+  latencies: Latencies;
+  rejected: Rejections;
 }
 /**
  * The requests to one model that ended in one hour, day or month.
@@ -476,6 +490,56 @@ export interface UsageOfModel {
    * The total time of these requests, from acceptance to the end.
    */
   duration_ms: number;
+}
+export interface Latency {
+  /**
+   * The beginning of the hour, day or month in which the requests ended, as Unix time in seconds; null for all of the time together.
+   */
+  start: number | null;
+  /**
+   * Null for all models together.
+   */
+  model: string | null;
+  /**
+   * From the head of a streaming request to the first output of the backend; null where there was none.
+   */
+  first_token: Percentiles | null;
+  /**
+   * From the head of a request to the end of its reply.
+   */
+  duration: Percentiles | null;
+}
+export interface Percentiles {
+  /**
+   * Of how many requests.
+   */
+  count: number;
+  /**
+   * Half of the requests took no longer. It is at most 5 % off, as is the other one.
+   */
+  p50_ms: number;
+  /**
+   * 19 of 20 requests took no longer.
+   */
+  p95_ms: number;
+}
+export interface Rejection {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds.
+   */
+  start: number;
+  /**
+   * Null if the request was refused before its model was known, or names one that has not answered.
+   */
+  model: string | null;
+  /**
+   * The code of the error.
+   */
+  code: string;
+  /**
+   * How many requests were refused with it.
+   */
+  count: number;
 }
 /**
  * A group of keys to create. Its credits and limits hold for all its keys together.
@@ -626,6 +690,205 @@ export interface AdminModelList {
     backends: string[];
     [k: string]: unknown;
   }[];
+}
+/**
+ * The limits that all callers share. Several processes of one gateway are summed up.
+ */
+export interface AdminLimitList {
+  object: 'list';
+  data: AdminLimit[];
+}
+/**
+ * A limit of the gateway, and how full it is.
+ */
+export interface AdminLimit {
+  object: 'limit';
+  /**
+   * Requests that run, bytes of their bodies, open WebSockets, and bytes of their histories.
+   */
+  name: 'requests' | 'body_bytes' | 'web_sockets' | 'history_bytes';
+  /**
+   * The setting of the limit; null for one that cannot be set.
+   */
+  setting: string | null;
+  /**
+   * Of all processes.
+   */
+  used: number;
+  /**
+   * Of all processes.
+   */
+  capacity: number;
+  /**
+   * How full the fullest process is, in percent.
+   */
+  fullest_percent: number;
+}
+/**
+ * The usage of a time by key, group, model or time.
+ */
+export interface UsageTotalList {
+  object: 'list';
+  /**
+   * What each row of the list stands for: a key, a group, a model, or an hour, day or month.
+   */
+  by: 'key' | 'group' | 'model' | 'time';
+  total: UsageTotal;
+  data: UsageTotal[];
+  /**
+   * Whether there are more than 100.
+   */
+  has_more: boolean;
+  latencies: Latencies;
+  rejected: Rejections;
+}
+/**
+ * What requests used together.
+ */
+export interface UsageTotal {
+  /**
+   * The id of the key or the group, the name of the model, or the start of the time (ISO 8601, UTC); empty in the total of all.
+   */
+  name: string;
+  /**
+   * All requests that ended, whatever their outcome.
+   */
+  requests: number;
+  failed: number;
+  cancelled: number;
+  input_tokens: number;
+  output_tokens: number;
+  /**
+   * In millionths of the currency unit; 0 when no prices apply.
+   */
+  cost: number;
+  /**
+   * The time that all of them took together.
+   */
+  duration_ms: number;
+}
+/**
+ * The prices in force by name or by a pattern with `*`, in the currency unit per million tokens.
+ */
+export interface AdminPriceList {
+  object: 'list';
+  /**
+   * Null without PRICES_FILE.
+   */
+  currency: string | null;
+  data: OwnPrice[];
+}
+export interface OwnPrice {
+  model: string;
+  input: string;
+  /**
+   * For a million tokens of the input that were read from the cache of the backend.
+   */
+  cached_input: string;
+  /**
+   * For a million tokens of the input that were written to the cache of the backend.
+   */
+  cache_write: string;
+  output: string;
+}
+/**
+ * What the gateway posts to ALERT_WEBHOOK_URL.
+ */
+export interface Alert {
+  /**
+   * What has happened.
+   */
+  type: 'credits.threshold' | 'spend.threshold' | 'backend.resting' | 'store.failing';
+  /**
+   * When it was noticed, in ISO 8601.
+   */
+  timestamp: string;
+  /**
+   * The name of the machine whose gateway has noticed it.
+   */
+  gateway: string;
+  data: FundsAlertData | BackendAlertData | StoreAlertData;
+}
+/**
+ * A key or a group has reached a threshold of its credits or of a spend limit.
+ */
+export interface FundsAlertData {
+  account: AlertedAccount;
+  /**
+   * The highest of ALERT_THRESHOLDS that is reached, in percent. The highest of all also when a request was refused because less was left than it could cost.
+   */
+  threshold: number;
+  /**
+   * How much of the credits or the limit is used, rounded down. May be more than 100.
+   */
+  used_percent: number;
+  /**
+   * What is used, as a decimal number.
+   */
+  used: string;
+  /**
+   * The spend limit, or the credits after the latest grant or adjustment, as a decimal number.
+   */
+  limit: string;
+  /**
+   * That of PRICES_FILE; null without one.
+   */
+  currency: string | null;
+  /**
+   * Of a spend limit; null for credits.
+   */
+  per: 'day' | 'month' | null;
+  /**
+   * When the day or month (UTC) of a spend limit ends, as a Unix time in seconds; null for credits, which need a grant.
+   */
+  opens_at: number | null;
+}
+/**
+ * The key or the group.
+ */
+export interface AlertedAccount {
+  /**
+   * Which of the two it is.
+   */
+  object: 'key' | 'group';
+  /**
+   * Its id.
+   */
+  id: string;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * The name of the group of a key; null for a key without one, and for a group.
+   */
+  group: string | null;
+}
+/**
+ * A backend has failed and is left alone for a while.
+ */
+export interface BackendAlertData {
+  /**
+   * Its name in BACKENDS_FILE, or upstream.
+   */
+  backend: string;
+  /**
+   * The code of the error.
+   */
+  reason: string;
+  /**
+   * After this time a request tries it again.
+   */
+  rest_ms: number;
+}
+/**
+ * The gateway cannot write its records.
+ */
+export interface StoreAlertData {
+  /**
+   * The kind of the database.
+   */
+  store: 'sqlite' | 'postgres';
 }
 /**
  * The content of BACKENDS_FILE: the chat completions backends behind this gateway.
@@ -816,10 +1079,39 @@ export interface Model {
    */
   default_reasoning_effort?: string;
   /**
+   * What this gateway charges, where it has prices; null for a model without a price. A dearer model that the answer names is charged at its own price.
+   */
+  price?: PriceOfModel | null;
+  /**
    * Optional fields that the backend has refused for this model, which are left out.
    */
   refused_fields?: string[];
   [k: string]: unknown;
+}
+/**
+ * The price of a million tokens, as decimal numbers in quotes.
+ */
+export interface PriceOfModel {
+  /**
+   * The name of the currency unit.
+   */
+  currency: string;
+  /**
+   * For input.
+   */
+  input: string;
+  /**
+   * For input that the backend read from its cache.
+   */
+  cached_input: string;
+  /**
+   * For input that the backend wrote to its cache.
+   */
+  cache_write: string;
+  /**
+   * For output, thoughts included.
+   */
+  output: string;
 }
 /**
  * The models that the key may use. With `client_version`, as Codex asks, there is also `models`.
@@ -2137,19 +2429,6 @@ export interface OwnGroup {
     this_month: number;
   };
 }
-export interface OwnPrice {
-  model: string;
-  input: string;
-  /**
-   * For a million tokens of the input that were read from the cache of the backend.
-   */
-  cached_input: string;
-  /**
-   * For a million tokens of the input that were written to the cache of the backend.
-   */
-  cache_write: string;
-  output: string;
-}
 export interface OwnUsage {
   requests: number;
   failed: number;
@@ -2338,6 +2617,10 @@ export interface RequestRecord {
   stream: boolean;
   created_at: number;
   completed_at: number | null;
+  /**
+   * Milliseconds from acceptance to the end; null before.
+   */
+  duration_ms: number | null;
   cancel_requested_at: number | null;
   usage: Usage | null;
   usage_estimated: boolean;
@@ -2616,6 +2899,22 @@ export interface Settings {
    */
   METRICS_HOST: string;
   /**
+   * Where alerts are posted, as the guide on alerts says: an https:// URL of the public internet, or one that ALERT_WEBHOOK_PRIVATE allows.
+   */
+  ALERT_WEBHOOK_URL?: string;
+  /**
+   * The secret that signs alerts: whsec_ and at least 24 random bytes in base64. Required with ALERT_WEBHOOK_URL.
+   */
+  ALERT_WEBHOOK_SECRET?: string;
+  /**
+   * Whether ALERT_WEBHOOK_URL may lead to a private address, and begin with http:// there.
+   */
+  ALERT_WEBHOOK_PRIVATE: 'false' | 'true';
+  /**
+   * The shares of credits and of spend limits, in percent, that are told once each.
+   */
+  ALERT_THRESHOLDS: string;
+  /**
    * The kind of environment. With production only the command demo starts the demo backend.
    */
   NODE_ENV?: string;
@@ -2626,6 +2925,8 @@ export interface Settings {
 export interface UsageList {
   object: 'list';
   data: UsageOfModel[];
+  latencies: Latencies;
+  rejected: Rejections;
 }
 /**
  * A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.

@@ -15,7 +15,10 @@ export interface AdminOptions {
   readonly administration: Administration;
   readonly requests: AdminRequests;
   readonly showUsageOfAll: RequestHandler;
+  readonly showUsageTotals: RequestHandler;
   readonly backends: BackendRoutes;
+  readonly listLimits: RequestHandler;
+  readonly showPrices: RequestHandler;
   readonly mode: AuthMode;
 }
 
@@ -23,12 +26,25 @@ const MAX_BODY_BYTES = 65_536;
 
 /** Returns the routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
 export function createAdminApi(options: AdminOptions): Router {
-  const { authenticate, administration, requests, showUsageOfAll, backends, mode } = options;
+  const {
+    authenticate,
+    administration,
+    requests,
+    showUsageOfAll,
+    showUsageTotals,
+    backends,
+    listLimits,
+    showPrices,
+    mode,
+  } = options;
   const admin = express.Router();
   admin.use(authenticate, keepNothing);
   admin.route('/usage').get(showUsageOfAll).all(methodNotAllowed('GET'));
+  admin.route('/usage/totals').get(showUsageTotals).all(methodNotAllowed('GET'));
   admin.route('/backends').get(backends.list).all(methodNotAllowed('GET'));
   admin.route('/models').get(backends.listModels).all(methodNotAllowed('GET'));
+  admin.route('/limits').get(listLimits).all(methodNotAllowed('GET'));
+  admin.route('/prices').get(showPrices).all(methodNotAllowed('GET'));
   admin.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   admin.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   admin.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
@@ -115,10 +131,12 @@ function createGroupHandlers(administration: Administration) {
   return {
     list: (async (req, res) => {
       const [after, name] = [readText('after', req.query), readText('name', req.query)];
+      const search = readText('search', req.query);
       const query = {
         limit: readLimit(req),
         ...(after !== undefined && { after: toGroupId(after) }),
         ...(name !== undefined && { name }),
+        ...(search !== undefined && { search }),
       };
       res.json(await administration.listGroups(query));
     }) satisfies RequestHandler,

@@ -68,6 +68,7 @@ const UNKNOWN = new Map([
   ['get /admin/v1/groups', `?after=group_${'0'.repeat(32)}`],
   ['get /admin/v1/requests', '?group=nobody'],
   ['get /admin/v1/usage', '?group=nobody'],
+  ['get /admin/v1/usage/totals', '?group=nobody'],
 ]);
 /** Found wherever the gateway issues keys. */
 const ISSUED = ['get /api/v1/key', 'post /admin/v1/keys', 'post /admin/v1/groups'];
@@ -404,7 +405,7 @@ describe('the API description', () => {
 
     it('invalid_request', async () => {
       for (const operation of withCode('invalid_request')) {
-        if (/\/(?:key|models|backends)$/.test(operation) || operation === HANDSHAKE) continue;
+        if (/\/(?:key|models|backends|limits|prices)$/.test(operation) || operation === HANDSHAKE) continue;
         const [method = '', path = ''] = operation.split(' ');
         const wrong = path.includes('{') ? path.replace(/\{\w+\}/, '%E0') : `${path}?limit=0&per=week`;
         const body = method === 'post' ? '[]' : undefined;

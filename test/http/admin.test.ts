@@ -361,6 +361,7 @@ describe('the admin API', () => {
       expect((list['data'] as AdminGroup[]).map(({ id }) => id)).to.deep.equal([other.id, made.id]);
       expect((await ask(`GET /groups?after=${other.id}`)).body['data']).to.have.length(1);
       expect((await ask('GET /groups?name=other')).body['data']).to.have.length(1);
+      expect((await ask('GET /groups?search=OTH')).body['data']).to.have.length(1);
     });
 
     it('hold for their keys, which can be moved, and are deleted without keys', async () => {

@@ -5,7 +5,8 @@ import { showApi, operationsOf } from './api-reference.ts';
 import { EXAMPLE_BASE_URL, readGuides, readPictures, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
-import { BASE_URL, createPage, etagOf, manual, searchPlace, type Page } from './page.ts';
+import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
+import { sendStatic, toStatic } from './static.ts';
 
 interface FoundPlace {
   readonly text: string;
@@ -23,13 +24,13 @@ export async function showDocs(
   const guides = groups.flatMap((group) => group.guides);
   const toPage = (describe: () => Omit<Page, 'version'>): RequestHandler => {
     const sendPage = createPage(() => ({ version, ...describe() }));
-    return (req, res) => sendPage(res, baseUrlOf(req, publicBaseUrl));
+    return (req, res) => sendPage(req, res, baseUrlOf(req, publicBaseUrl));
   };
   const pages = new Map<string | undefined, RequestHandler>([
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
     ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api) }))],
     ['headings.json', showHeadings(api, guides)],
-    ...(await readPictures()).map(({ name, svg }) => [name, sendStatic('image/svg+xml', svg)] as const),
+    ...(await readPictures()).map(({ name, svg }) => [name, showStatic('image/svg+xml; charset=utf-8', svg)] as const),
     ...guides.map(
       (guide) =>
         [
@@ -66,14 +67,12 @@ function showHeadings(api: OpenApiDocument, guides: readonly Guide[]): RequestHa
       href: `api#${operation.operationId}`,
     })),
   ];
-  return sendStatic('application/json; charset=utf-8', JSON.stringify(places));
+  return showStatic('application/json; charset=utf-8', JSON.stringify(places));
 }
 
-function sendStatic(type: string, body: string): RequestHandler {
-  const etag = etagOf(body);
-  return (_req, res) => {
-    res.set({ 'content-type': type, 'cache-control': 'no-cache', etag }).send(body);
-  };
+function showStatic(type: string, content: string): RequestHandler {
+  const body = toStatic(type, content);
+  return (req, res) => sendStatic(req, res, body);
 }
 
 function listGuides(groups: readonly GuideGroup[]): Html {

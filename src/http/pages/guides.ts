@@ -20,7 +20,7 @@ const README = 'readme';
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Get started': [README, 'from-chat-completions', 'clients', 'troubleshooting'],
   'Use more of it': ['web-socket-and-compaction', 'managed-keys', 'limits'],
-  'Operate it': ['operate', 'settings', 'database', 'several-backends', 'several-gateways', 'changes'],
+  'Operate it': ['operate', 'settings', 'database', 'several-backends', 'several-gateways', 'alerts', 'changes'],
   'Know what it does': ['promises', 'defences', 'benchmarks'],
 };
 const OTHERS = 'More';

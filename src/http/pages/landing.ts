@@ -32,8 +32,8 @@ export function showLanding(options: LandingOptions): RequestHandler {
   return (req, res) => {
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
     res.vary('Accept');
-    if (req.accepts('json', 'html') === 'html') sendPage(res, baseUrl);
-    else res.json(toJson(options, baseUrl));
+    if (req.accepts('json', 'html') === 'html') return sendPage(req, res, baseUrl);
+    return res.json(toJson(options, baseUrl));
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type Parameter,
   type ReplyDescription,
 } from './openapi-operation.ts';
+import type { JsonObject } from './openapi-schemas.ts';
 
 const KEY_ID: Parameter = {
   name: 'key_id',
@@ -103,42 +104,16 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     replies: { 201: ISSUED_KEY },
     errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
   },
-  {
-    id: 'adminGetKey',
-    method: 'get',
+  ...operationsOf({
+    name: 'Key',
     path: '/admin/v1/keys/{key_id}',
-    tag: 'Admin',
-    summary: 'Look at one key',
-    auth: 'adminToken',
-    parameters: [KEY_ID],
-    replies: { 200: ADMIN_KEY },
-    errors: IN_ADMIN,
-  },
-  {
-    id: 'adminUpdateKey',
-    method: 'patch',
-    path: '/admin/v1/keys/{key_id}',
-    tag: 'Admin',
-    summary: 'Change a key',
-    auth: 'adminToken',
-    parameters: [KEY_ID],
-    body: { schema: 'admin.json#/$defs/UpdateKey', example: { limits: { requests_per_minute: 60 } } },
-    replies: { 200: ADMIN_KEY },
-    errors: [...IN_ADMIN_WITH_BODY, 'duplicate_request'],
-  },
-  {
-    id: 'adminDeleteKey',
-    method: 'delete',
-    path: '/admin/v1/keys/{key_id}',
-    tag: 'Admin',
-    summary: 'Delete a key',
-    auth: 'adminToken',
-    parameters: [KEY_ID],
-    replies: {
-      200: { description: 'The key is deleted.', content: { 'application/json': 'admin.json#/$defs/KeyDeleted' } },
-    },
-    errors: IN_ADMIN,
-  },
+    parameter: KEY_ID,
+    reply: ADMIN_KEY,
+    change: { limits: { requests_per_minute: 60 } },
+    credit: { amount: '10.00', reference: 'invoice-1' },
+    delete: 'Delete a key',
+    ledgerId: 'adminGetLedger',
+  }),
   {
     id: 'adminRotateKey',
     method: 'post',
@@ -152,36 +127,23 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     errors: IN_ADMIN_WITH_BODY,
   },
   {
-    id: 'adminCreditKey',
-    method: 'post',
-    path: '/admin/v1/keys/{key_id}/credits',
-    tag: 'Admin',
-    summary: 'Grant credits, or correct them',
-    auth: 'adminToken',
-    parameters: [KEY_ID],
-    body: { schema: 'admin.json#/$defs/CreditKey', example: { amount: '10.00', reference: 'invoice-1' } },
-    replies: { 200: ADMIN_KEY },
-    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
-  },
-  {
-    id: 'adminGetLedger',
-    method: 'get',
-    path: '/admin/v1/keys/{key_id}/ledger',
-    tag: 'Admin',
-    summary: 'List what makes up the balance of a key',
-    auth: 'adminToken',
-    parameters: [KEY_ID, PAGE_SIZE, BEFORE],
-    replies: { 200: LEDGER },
-    errors: IN_ADMIN,
-  },
-  {
     id: 'adminListGroups',
     method: 'get',
     path: '/admin/v1/groups',
     tag: 'Admin',
     summary: 'List the groups',
     auth: 'adminToken',
-    parameters: [PAGE_SIZE, AFTER, BY_NAME],
+    parameters: [
+      PAGE_SIZE,
+      AFTER,
+      BY_NAME,
+      {
+        name: 'search',
+        in: 'query',
+        description: 'Only groups with this in their name, or with this id.',
+        schema: { type: 'string' },
+      },
+    ],
     replies: {
       200: { description: 'Newest first.', content: { 'application/json': 'admin.json#/$defs/GroupList' } },
     },
@@ -201,65 +163,16 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     replies: { 201: ADMIN_GROUP },
     errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
   },
-  {
-    id: 'adminGetGroup',
-    method: 'get',
+  ...operationsOf({
+    name: 'Group',
     path: '/admin/v1/groups/{group_id}',
-    tag: 'Admin',
-    summary: 'Look at one group',
-    auth: 'adminToken',
-    parameters: [GROUP_ID],
-    replies: { 200: ADMIN_GROUP },
-    errors: IN_ADMIN,
-  },
-  {
-    id: 'adminUpdateGroup',
-    method: 'patch',
-    path: '/admin/v1/groups/{group_id}',
-    tag: 'Admin',
-    summary: 'Change a group',
-    auth: 'adminToken',
-    parameters: [GROUP_ID],
-    body: { schema: 'admin.json#/$defs/UpdateGroup', example: { limits: { spend_per_month: '500.00' } } },
-    replies: { 200: ADMIN_GROUP },
-    errors: [...IN_ADMIN_WITH_BODY, 'duplicate_request'],
-  },
-  {
-    id: 'adminDeleteGroup',
-    method: 'delete',
-    path: '/admin/v1/groups/{group_id}',
-    tag: 'Admin',
-    summary: 'Delete a group that has no keys',
-    auth: 'adminToken',
-    parameters: [GROUP_ID],
-    replies: {
-      200: { description: 'The group is deleted.', content: { 'application/json': 'admin.json#/$defs/GroupDeleted' } },
-    },
-    errors: IN_ADMIN,
-  },
-  {
-    id: 'adminCreditGroup',
-    method: 'post',
-    path: '/admin/v1/groups/{group_id}/credits',
-    tag: 'Admin',
-    summary: 'Grant credits to a group, or correct them',
-    auth: 'adminToken',
-    parameters: [GROUP_ID],
-    body: { schema: 'admin.json#/$defs/CreditKey', example: { amount: '100.00', reference: 'invoice-2' } },
-    replies: { 200: ADMIN_GROUP },
-    errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
-  },
-  {
-    id: 'adminGetGroupLedger',
-    method: 'get',
-    path: '/admin/v1/groups/{group_id}/ledger',
-    tag: 'Admin',
-    summary: 'List what makes up the balance of a group',
-    auth: 'adminToken',
-    parameters: [GROUP_ID, PAGE_SIZE, BEFORE],
-    replies: { 200: LEDGER },
-    errors: IN_ADMIN,
-  },
+    parameter: GROUP_ID,
+    reply: ADMIN_GROUP,
+    change: { limits: { spend_per_month: '500.00' } },
+    credit: { amount: '100.00', reference: 'invoice-2' },
+    delete: 'Delete a group that has no keys',
+    ledgerId: 'adminGetGroupLedger',
+  }),
   {
     id: 'adminListRequests',
     method: 'get',
@@ -319,6 +232,62 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     errors: IN_ADMIN,
   },
   {
+    id: 'adminGetUsageTotals',
+    method: 'get',
+    path: '/admin/v1/usage/totals',
+    tag: 'Admin',
+    summary: 'Sum up what all requests used in a time, by key, group, model or time',
+    auth: 'adminToken',
+    parameters: [
+      {
+        name: 'by',
+        in: 'query',
+        description: 'What to sum up by. `per` counts only with `time`.',
+        schema: { type: 'string', enum: ['key', 'group', 'model', 'time'], default: 'model' },
+      },
+      ...SPAN_OF_TIME,
+      OF_KEY,
+      OF_GROUP,
+    ],
+    replies: {
+      200: {
+        description: 'The 100 that cost most, or the latest 100 by time.',
+        content: { 'application/json': 'admin.json#/$defs/UsageTotalList' },
+      },
+    },
+    errors: IN_ADMIN,
+  },
+  {
+    id: 'adminListLimits',
+    method: 'get',
+    path: '/admin/v1/limits',
+    tag: 'Admin',
+    summary: 'See how full the limits are',
+    auth: 'adminToken',
+    replies: {
+      200: {
+        description: 'Of all processes of the gateway.',
+        content: { 'application/json': 'admin.json#/$defs/AdminLimitList' },
+      },
+    },
+    errors: WITHOUT_STORE,
+  },
+  {
+    id: 'adminListPrices',
+    method: 'get',
+    path: '/admin/v1/prices',
+    tag: 'Admin',
+    summary: 'See the prices in force',
+    auth: 'adminToken',
+    replies: {
+      200: {
+        description: 'In the order of PRICES_FILE.',
+        content: { 'application/json': 'admin.json#/$defs/AdminPriceList' },
+      },
+    },
+    errors: WITHOUT_STORE,
+  },
+  {
     id: 'adminListBackends',
     method: 'get',
     path: '/admin/v1/backends',
@@ -351,3 +320,77 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     errors: WITHOUT_STORE,
   },
 ];
+
+interface Account {
+  readonly name: 'Key' | 'Group';
+  readonly path: string;
+  readonly parameter: Parameter;
+  readonly reply: ReplyDescription;
+  /** The examples of a change and of an entry. */
+  readonly change: JsonObject;
+  readonly credit: JsonObject;
+  /** What a deletion does. */
+  readonly delete: string;
+  readonly ledgerId: string;
+}
+
+/** Returns what can be done with one key or one group. */
+function operationsOf({ name, path, parameter, reply, ...account }: Account): readonly Operation[] {
+  const noun = name.toLowerCase();
+  const common = { tag: 'Admin', auth: 'adminToken', parameters: [parameter] } as const;
+  return [
+    {
+      ...common,
+      id: `adminGet${name}`,
+      method: 'get',
+      path,
+      summary: `Look at one ${noun}`,
+      replies: { 200: reply },
+      errors: IN_ADMIN,
+    },
+    {
+      ...common,
+      id: `adminUpdate${name}`,
+      method: 'patch',
+      path,
+      summary: `Change a ${noun}`,
+      body: { schema: `admin.json#/$defs/Update${name}`, example: account.change },
+      replies: { 200: reply },
+      errors: [...IN_ADMIN_WITH_BODY, 'duplicate_request'],
+    },
+    {
+      ...common,
+      id: `adminDelete${name}`,
+      method: 'delete',
+      path,
+      summary: account.delete,
+      replies: {
+        200: {
+          description: `The ${noun} is deleted.`,
+          content: { 'application/json': `admin.json#/$defs/${name}Deleted` },
+        },
+      },
+      errors: IN_ADMIN,
+    },
+    {
+      ...common,
+      id: `adminCredit${name}`,
+      method: 'post',
+      path: `${path}/credits`,
+      summary: `Grant credits to a ${noun}, or correct them`,
+      body: { schema: 'admin.json#/$defs/CreditKey', example: account.credit },
+      replies: { 200: reply },
+      errors: [...IN_ADMIN_WITH_BODY, 'missing_required_parameter', 'duplicate_request'],
+    },
+    {
+      ...common,
+      id: account.ledgerId,
+      method: 'get',
+      path: `${path}/ledger`,
+      summary: `List what makes up the balance of a ${noun}`,
+      parameters: [parameter, PAGE_SIZE, BEFORE],
+      replies: { 200: LEDGER },
+      errors: IN_ADMIN,
+    },
+  ];
+}

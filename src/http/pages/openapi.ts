@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
 import { baseUrlOf } from '../base-url.ts';
-import { etagOf } from './page.ts';
+import { sendStatic, toStaticByBaseUrl } from './static.ts';
 import {
   AUTH,
   HEADERS,
@@ -84,16 +84,10 @@ export function showOpenApi(
   document: OpenApiDocument,
   { publicBaseUrl }: { readonly publicBaseUrl: string | null },
 ): RequestHandler {
-  let latest: { readonly baseUrl: string; readonly body: string; readonly etag: string } | undefined;
-  return (req, res) => {
-    const baseUrl = baseUrlOf(req, publicBaseUrl);
-    if (latest?.baseUrl !== baseUrl) {
-      const body = JSON.stringify({ ...document, servers: [{ url: baseUrl }] });
-      latest = { baseUrl, body, etag: etagOf(body) };
-    }
-    const { body, etag } = latest;
-    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
-  };
+  const bodyFor = toStaticByBaseUrl('application/json; charset=utf-8', (baseUrl) =>
+    JSON.stringify({ ...document, servers: [{ url: baseUrl }] }),
+  );
+  return (req, res) => sendStatic(req, res, bodyFor(baseUrlOf(req, publicBaseUrl)));
 }
 
 function describe({ passthroughPaths }: OpenApiOptions): string {

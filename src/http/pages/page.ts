@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { lazily } from '../../core/lazily.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import { PAGE_HEADERS } from '../access/security-headers.ts';
+import { sendStatic, toStaticByBaseUrl } from './static.ts';
 
 export interface Page {
   readonly title: string;
@@ -20,29 +21,16 @@ const LINKS = [
 /** A mark for the base URL, which only a request knows. No other text can contain it. */
 export const BASE_URL: Html = { html: '\0' };
 
-export type SendPage = (res: Response, baseUrl: string) => void;
+export type SendPage = (req: Request, res: Response, baseUrl: string) => Promise<void>;
 
 /** Returns a function that sends the page. It calls `describe` once, on first use. */
 export function createPage(describe: () => Page): SendPage {
-  let parts: readonly string[] | undefined;
-  let latest: { readonly baseUrl: string; readonly body: string; readonly etag: string } | undefined;
-
-  return (res, baseUrl) => {
-    parts ??= toText(describe()).split(BASE_URL.html);
-    if (latest?.baseUrl !== baseUrl) {
-      const body = parts.join(escapeHtml(baseUrl));
-      latest = { baseUrl, body, etag: etagOf(body) };
-    }
-    const { body, etag } = latest;
-    res
-      .set({ ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', etag })
-      .send(body);
+  const partsOf = lazily(() => toText(describe()).split(BASE_URL.html));
+  const bodyFor = toStaticByBaseUrl('text/html; charset=utf-8', (baseUrl) => partsOf().join(escapeHtml(baseUrl)));
+  return (req, res, baseUrl) => {
+    res.set(PAGE_HEADERS);
+    return sendStatic(req, res, bodyFor(baseUrl));
   };
-}
-
-/** Returns an ETag of the content, since all files of an npm package have the same date. */
-export function etagOf(body: string | Buffer): string {
-  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }
 
 /** Returns the operation as a curl command. */

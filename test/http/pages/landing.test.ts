@@ -34,7 +34,7 @@ describe('the landing page', () => {
     it(`is ${type} for who accepts ${accept}, and no cache takes one for the other`, async () => {
       gateway = await openGateway({});
       const { status, headers } = await fetch(gateway.url, { headers: { accept } });
-      expect([status, headers.get('vary')]).to.deep.equal([200, 'Accept']);
+      expect([status, headers.get('vary')?.split(', ')[0]]).to.deep.equal([200, 'Accept']);
       expect(headers.get('content-type')).to.match(new RegExp(`^${type};`));
     });
   }

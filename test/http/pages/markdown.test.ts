@@ -65,6 +65,12 @@ describe('readMarkdown', () => {
 });
 
 describe('a rendered text', () => {
+  it('shows the pictures beside the text, and leaves out what it does not serve', () => {
+    expect(render('![A curve](curve.svg) ![A terminal](.github/terminal.svg)'))
+      .to.include('alt="A curve"')
+      .and.not.to.include('terminal');
+  });
+
   const HOSTILE = '<script>alert(1)</script> <img src=x onerror=alert(1)>';
 
   for (const [place, text] of Object.entries({
