@@ -1,6 +1,6 @@
 /** The way of a request for a response, from its body to its record, over any transport. */
 
-import type { RoutedChatBackend } from '../backend/backends.ts';
+import type { RoutedChatBackend } from '../backend/failover.ts';
 import { readSummary } from '../core/compaction/summary.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';

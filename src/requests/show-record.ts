@@ -23,6 +23,7 @@ export function toRecord(stored: StoredRecord, { baseUrl, exposeUpstream }: Show
     stream: stored.stream,
     created_at: toSeconds(stored.createdAtMs),
     completed_at: stored.completedAtMs === null ? null : toSeconds(stored.completedAtMs),
+    duration_ms: stored.completedAtMs === null ? null : Math.max(0, stored.completedAtMs - stored.createdAtMs),
     cancel_requested_at: stored.cancelRequestedAtMs === null ? null : toSeconds(stored.cancelRequestedAtMs),
     usage: stored.usage,
     usage_estimated: stored.usageEstimated,

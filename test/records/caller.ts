@@ -32,7 +32,8 @@ export interface Caller {
   readonly final: (id: string) => Promise<RequestRecord>;
 }
 
-export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
+/** `check` is for gateways of another version, whose records have other fields. */
+export function callerOf(url: string, apiKey: string = TEST_KEY, check: typeof expectRecord = expectRecord): Caller {
   const authorization = { authorization: `Bearer ${apiKey}` };
   const postTo =
     (path: string): Caller['create'] =>
@@ -52,7 +53,9 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
     async record(id) {
       const reply = await caller.get(`/api/v1/requests/${id}`);
       expect(reply.status, `the status of the answer about ${id}`).to.equal(200);
-      return readRecord(reply);
+      const body: unknown = await reply.json();
+      check(body);
+      return body;
     },
     async final(id) {
       let record = await caller.record(id);

@@ -67,7 +67,12 @@ describe('what is told to the gateway', () => {
       { UPSTREAM_BASE_URL: backend.baseUrl },
       {
         log: createLogger('trace', { write: (line) => void lines.push(line) }),
-        store: { ...store, accept: () => Promise.reject(mistaken), find: () => Promise.reject(mistaken) },
+        store: {
+          ...store,
+          accept: () => Promise.reject(mistaken),
+          record: () => Promise.reject(mistaken),
+          find: () => Promise.reject(mistaken),
+        },
       },
     );
     const caller = callerOf(gateway.url);

@@ -18,8 +18,10 @@ import { newOutcome } from '../support/records.ts';
 import { until } from '../support/time.ts';
 import { callerOf, type Caller } from './caller.ts';
 import { answer, stream, text } from './chunks.ts';
-import { callerBy, KINDS } from './web-socket-caller.ts';
+import { callerBy, isJson, KINDS } from './web-socket-caller.ts';
 
+/** A short reply without it is recorded at once with its end. */
+const KEY = { 'idempotency-key': 'key-1' };
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
 describe('a request that was cancelled elsewhere while its end was on its way', () => {
@@ -89,7 +91,9 @@ describe('a request that was cancelled elsewhere while its end was on its way', 
         const [here, elsewhere] = await open(openGateway);
         backend.reply(script);
         const settling = store.hold(ends);
-        const heard = listen(callerBy(kind, here.url).create({ model: 'm', input: 'Hi', stream: kind === 'stream' }));
+        const headers = isJson(kind) ? KEY : {};
+        const request = { model: 'm', input: 'Hi', stream: kind === 'stream' };
+        const heard = listen(callerBy(kind, here.url).create(request, { headers }));
         await settling;
         await expectCancelled(heard, callerOf(elsewhere.url));
       });
@@ -110,11 +114,27 @@ describe('a request that was cancelled elsewhere while its end was on its way', 
     }
   }
 
+  for (const isStream of [false, true]) {
+    it(`tells it also if the gateway ends then, of a chat completion (${isStream ? 'stream' : 'json'})`, async () => {
+      const [here] = await open(openManagedGateway);
+      const { secret } = await here.issue();
+      backend.reply(answer());
+      const settling = store.hold('finish');
+      const heard = listen(callerOf(here.url, secret).complete({ model: 'm', messages: MESSAGES, stream: isStream }));
+      await settling;
+      const closing = here.close();
+      store.letGo();
+      await Promise.all([closing, until(() => heard.isOver)]);
+      expect(heard.text).to.match(isStream ? /\[DONE\]\s*$/ : /"finish_reason"/);
+      expect(heard.text).not.to.include('gateway_interrupted');
+    });
+  }
+
   it('is told as interrupted if others have closed its record meanwhile', async () => {
     const [here, elsewhere] = await open(openGateway);
     backend.reply(answer());
     const settling = store.hold('finish');
-    const heard = listen(here.create({ model: 'm', input: 'Hi' }));
+    const heard = listen(here.create({ model: 'm', input: 'Hi' }, { headers: KEY }));
     await settling;
     const requestId = await runningAt(callerOf(elsewhere.url));
     await below.finish(requestId, newOutcome({ status: 'failed', errorCode: 'gateway_interrupted' }));

@@ -5,7 +5,7 @@ import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { AT_ONCE_MS, allArrived } from '../support/time.ts';
+import { AT_ONCE_MS, allArrived, until } from '../support/time.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
 import { describeCancelRaces } from './cancel-races.ts';
 import { readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
@@ -236,8 +236,13 @@ describe('a cancel', () => {
       backend.reply(({ hang }) => hang());
       const asking = caller.create(request);
       await backend.request(1);
-      const list = (await (await caller.get('/api/v1/requests')).json()) as { data: readonly RequestRecord[] };
-      expect((await caller.cancel(list.data[0]?.request_id ?? '')).status).to.equal(202);
+      const list = async () => {
+        const reply = await caller.get('/api/v1/requests');
+        return ((await reply.json()) as { data: readonly RequestRecord[] }).data;
+      };
+      // A record that may be written at once with its end waits some milliseconds for that.
+      await until(async () => (await list()).length > 0);
+      expect((await caller.cancel((await list())[0]?.request_id ?? '')).status).to.equal(202);
       const told = await asking;
       expect(told.status).to.equal(409);
       expect(told.headers.get('x-should-retry')).to.equal('false');

@@ -209,12 +209,13 @@ describe('the gateway whose store is in trouble', () => {
   it('says so on every route that needs it', async () => {
     await gateway.close();
     const faulty = makeFaulty(await workshop.open({ isInline: false }));
-    faulty.fail('accept', 'find', 'list', 'findByIdempotencyKey', 'requestCancel');
+    faulty.fail('accept', 'record', 'find', 'list', 'findByIdempotencyKey', 'requestCancel');
     gateway = await open(faulty);
     caller = callerOf(gateway.url);
     const id = 'req_0123456789abcdef0123456789abcdef';
     const replies = [
-      await caller.create(REQUEST),
+      // With a key, the backend is not asked before the record is there.
+      await caller.create(REQUEST, { headers: { 'idempotency-key': 'key' } }),
       await caller.get(`/api/v1/requests/${id}`),
       await caller.get('/api/v1/requests'),
       await caller.get('/api/v1/requests', { 'idempotency-key': 'key' }),

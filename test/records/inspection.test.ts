@@ -89,6 +89,7 @@ describe('the records of a caller', () => {
         model: 'm',
         stream: true,
         completed_at: null,
+        duration_ms: null,
         cancel_requested_at: null,
         usage: null,
         usage_estimated: false,
@@ -101,10 +102,12 @@ describe('the records of a caller', () => {
       const reply = await asking;
       await reply.text();
       const requestId = reply.headers.get('x-request-id') ?? '';
-      const { completed_at, ...over } = await caller.final(requestId);
-      const { completed_at: _, ...begun } = running ?? {};
+      const { completed_at, duration_ms, ...over } = await caller.final(requestId);
+      const { completed_at: _, duration_ms: __, ...begun } = running ?? {};
       expect(over).to.deep.equal({ ...begun, request_id: requestId, status: 'succeeded', usage: KNOWN_USAGE });
       expect(completed_at).to.be.within(over.created_at, Date.now() / 1000);
+      const seconds = (completed_at ?? 0) - over.created_at;
+      expect((duration_ms ?? -1) / 1000).to.be.within(Math.max(0, seconds - 1), seconds + 1);
     });
 
     it('under the id of the response, and under both base paths', async () => {
@@ -383,7 +386,12 @@ describe('the records of a caller', () => {
       backend.always({ json: { error: { message: 'no such key' } }, status: 401 });
       const statuses = new Set<number>();
       for (let attempt = 0; attempt < 100; attempt += 1) {
-        const reply = await callerOf(gateway.url, `guess-${attempt}`).create({ model: 'm', input: 'Hello' });
+        // The record of a stream begins at once, and that of a short JSON reply with its end.
+        const reply = await callerOf(gateway.url, `guess-${attempt}`).create({
+          model: 'm',
+          input: 'Hello',
+          stream: true,
+        });
         statuses.add(reply.status);
         await reply.text();
       }

@@ -105,9 +105,10 @@ describe('a record that is being written', () => {
     it(`ends the call of the backend with a 503 when it cannot be written (${kind})`, async () => {
       await open();
       backend.reply(({ hang }) => hang());
-      store.hold('accept').catch(() => undefined);
+      const accepting = store.hold('accept');
       const asking = callerBy(kind, gateway.url).create({ ...REQUEST, stream: kind === 'stream' });
       const asked = await backend.request(1);
+      await accepting;
       store.letGo(new ApiError('store_unavailable'));
       const refused = await asking;
       expect(refused.status).to.equal(503);

@@ -137,7 +137,8 @@ describe('the end of a reply', () => {
       await slow.pragma('query_only = 1');
       await answer()(stage);
     });
-    const reply = await gateway.create({ model: 'm', input: 'Hello' });
+    const headers = { 'idempotency-key': 'key-1' };
+    const reply = await gateway.create({ model: 'm', input: 'Hello' }, { headers });
     expect(reply.status).to.equal(200);
     expect(lines.join('')).to.include('the end of the request is not recorded yet');
     const metrics = await fetch(`${gateway.url}/metrics`, {

@@ -472,7 +472,7 @@ function bodyOf(step: Step, requestId: string): object {
 
 const CHAT_REPLY = {
   prepareFor: () => Promise.reject(new Error('there is one kind of backend')),
-  openReply: () => ({ write: () => undefined, end: () => undefined, fail: () => undefined }),
+  openReply: () => ({ write: () => undefined, end: () => undefined, finish: () => undefined, fail: () => undefined }),
   sendRefusal: () => undefined,
 };
 

@@ -16,8 +16,18 @@ export interface Call {
   endedAtMs: number | undefined;
   /** Something of an answer has come. */
   hasBegun: boolean;
+  /** It has said what was used. */
+  hasReported: boolean;
   /** The gateway has given it up before it refused. */
   wasCut: boolean;
+  /** When it said with its status that it refuses. */
+  refusedAtMs: number | undefined;
+  /** The words of its refusal have come. */
+  hasExplained: boolean;
+  /** It has said that it fails, or has broken. */
+  hasFailed: boolean;
+  /** It has said all that it had to say, to somebody who waited for it. */
+  isWhole: boolean;
   /** Whether anything can have been generated for it. */
   mayHaveRun: boolean;
   isOver: boolean;
@@ -32,6 +42,8 @@ export interface BackendOptions {
   readonly nowMs: () => number;
   /** Whether the process that asks for this request is still there. */
   readonly isAlive: (life: number) => boolean;
+  /** The backend is being asked. */
+  readonly onAsked: (life: number) => void;
   /** Adds what may happen next to this request. Returns what takes it back. */
   readonly pend: (life: number, what: string, go: () => void) => () => void;
 }
@@ -48,7 +60,10 @@ export function playBackend(options: BackendOptions): { readonly calls: readonly
     const life = Number((request.headers as Readonly<Record<string, string>>)[LIFE_HEADER]);
     const tries = calls.filter((call) => call.life === life && call.ending !== undefined).length;
     const asked = { life, tries, backend: request.path.split('/')[1] ?? '', body: request.body as string | Buffer };
-    if (options.isAlive(life)) calls.push(play(asked, handler, options));
+    if (options.isAlive(life)) {
+      options.onAsked(life);
+      calls.push(play(asked, handler, options));
+    }
     return true;
   };
   return { calls, end: () => void Reflect.deleteProperty(Pool.prototype, 'dispatch') };
@@ -74,7 +89,6 @@ function play(
   const runs = !isRefused && !NOTHING_RUNS.has(ending) && !(options.areSeveral && ending === 'answers 503');
   let takeBack = (): void => undefined;
   let isPaused = false;
-  let hasRefused = false;
 
   const call: Call = {
     life,
@@ -83,15 +97,22 @@ function play(
     startedAtMs: options.nowMs(),
     endedAtMs: undefined,
     hasBegun: false,
+    hasReported: false,
     wasCut: false,
+    refusedAtMs: undefined,
+    hasExplained: false,
+    hasFailed: false,
+    isWhole: false,
     mayHaveRun: false,
     isOver: false,
     cut() {
       takeBack();
-      if (!call.isOver && !hasRefused) call.wasCut = true;
+      noteCut();
       end();
     },
   };
+  // Who gives up a connection that is still being made cannot tell it so.
+  (handler as unknown as { readonly opened: Promise<unknown> }).opened.catch(noteCut);
   const controller = {
     aborted: false,
     paused: false,
@@ -114,6 +135,10 @@ function play(
     },
   } as unknown as Dispatcher.DispatchController;
 
+  function noteCut(): void {
+    if (!call.isOver && call.refusedAtMs === undefined) call.wasCut = true;
+  }
+
   function end(): void {
     call.isOver = true;
     call.endedAtMs ??= options.nowMs();
@@ -128,8 +153,14 @@ function play(
       moves.shift();
       if (runs) call.mayHaveRun = true;
       if (ANSWERS.has(move.what)) call.hasBegun = true;
-      if (/^answers [45]/.test(move.what)) hasRefused = true;
-      if (moves.length === 0 && (isRefused || ending !== 'goes silent')) end();
+      if (script.usage && REPORTS.has(move.what)) call.hasReported = true;
+      if (/^answers [45]/.test(move.what)) call.refusedAtMs = options.nowMs();
+      if (move.what === EXPLAINS) call.hasExplained = true;
+      if (call.refusedAtMs !== undefined || FAILS.has(move.what)) call.hasFailed = true;
+      if (moves.length === 0 && (isRefused || ending !== 'goes silent')) {
+        call.isWhole = !call.wasCut;
+        end();
+      }
       move.go(handler, controller);
       next();
     });
@@ -142,8 +173,14 @@ function play(
   return call;
 }
 
+const EXPLAINS = 'explains the refusal of';
+
 /** JSON is not told before it is whole. */
 const ANSWERS = new Set(['sends a word of', 'sends the finish reason of']);
+
+const FAILS = new Set(['says an error to', 'breaks', 'closes on', 'is not there for']);
+
+const REPORTS = new Set(['sends the last words of', 'sends the rest of']);
 
 const NOTHING_RUNS = new Set<Script['ending']>(['answers 400', 'answers 401', 'answers 429', 'is not there']);
 
@@ -182,11 +219,7 @@ function movesOf(script: Script, isStream: boolean): Move[] {
 export const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 
 function refuse(status: number, message: string): Move[] {
-  return [
-    begin('application/json', status),
-    send('explains the refusal of', JSON.stringify({ error: { message } })),
-    over(),
-  ];
+  return [begin('application/json', status), send(EXPLAINS, JSON.stringify({ error: { message } })), over()];
 }
 
 function begin(contentType: string, status = 200): Move {

@@ -40,8 +40,7 @@ export async function simulate({ seed, histories, path, isShort = false }: Simul
     if (!found.failed || found.counterexample === null) return { tried: found.numRuns };
     const history = await shorten(world, found.counterexample[0]);
     const again = await tryHistory(world, history);
-    // What the same steps do not break again is told as it was the first time.
-    const { report, broken } = again.broken.length > 0 ? again : failed;
+    const { report, broken } = again.broken.length > 0 ? again : { ...failed, broken: [...failed.broken, NOT_AGAIN] };
     const steps = report.map((step, index) => `${String(index + 1).padStart(4)}. ${step}`);
     const text = [
       `keys: ${history.keys}, limit: ${history.limit}, backends: ${history.backends}`,
@@ -53,6 +52,9 @@ export async function simulate({ seed, histories, path, isShort = false }: Simul
     world.end();
   }
 }
+
+/** The simulation itself is wrong then: something counts that is no step. */
+const NOT_AGAIN = 'the same steps broke nothing when they were run again';
 
 /** fast-check gives up before every step that is left is needed. */
 async function shorten(world: World, history: History): Promise<History> {
@@ -70,9 +72,11 @@ interface Tried {
 
 async function tryHistory(world: World, history: History): Promise<Tried> {
   const report: string[] = [];
-  try {
-    return { report, broken: await findBroken(await world.run(history, report)) };
-  } catch (error) {
-    return { report, broken: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+  const broken = await run().catch((error: unknown) => [String(error instanceof Error ? error.stack : error)]);
+  if (broken.length > 0) world.leaveBehind();
+  return { report, broken };
+
+  async function run(): Promise<readonly string[]> {
+    return findBroken(await world.run(history, report));
   }
 }

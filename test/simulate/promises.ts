@@ -4,22 +4,25 @@ import type { RecordRow } from '../../src/store/shared/rows.ts';
 import type { KeyRow } from '../../src/store/shared/key-rows.ts';
 import type { LedgerEntry, StoredKey } from '../../src/store/keys.ts';
 import type { Call } from './backend.ts';
+import { findWrongCost } from './costs.ts';
 import { ENDINGS, type Ending } from './steps.ts';
-import { SILENCE_MS, type Aftermath, type Caller, type Life } from './world.ts';
+import { isChat, isEqual, SILENCE_MS, type Aftermath, type Caller, type Life } from './world.ts';
 
 /** Returns a sentence for each promise that was broken. */
 export async function findBroken(aftermath: Aftermath): Promise<readonly string[]> {
-  const { lives, callers, leaked, changed } = aftermath;
+  const { lives, callers, leaked, noticed } = aftermath;
   const records = new Map<Life, RecordRow | null>();
   for (const life of lives) records.set(life, (await aftermath.ask('findAny', life.requestId)) as RecordRow | null);
-  const broken = [...leaked, ...changed, ...findRivals(aftermath), ...findUnrest(aftermath)];
+  const broken = [...leaked, ...noticed, ...findRivals(aftermath), ...findUnrest(aftermath)];
   for (const [life, record] of records) {
     const say = (problem: string): void => void broken.push(`r${life.number}: ${problem}`);
     for (const problem of findFaults(life, record, aftermath)) say(problem);
     for (const problem of findWrongTries(life, aftermath)) say(problem);
+    if (record !== null) for (const problem of findWrongCost(life, record, aftermath)) say(problem);
     if (record !== null && life.idempotencyKey !== undefined) {
       const kept = (await findKeeper(life, aftermath))?.requestId === life.requestId;
       if (kept !== keepsKey(life, record, aftermath)) say(`its idempotency key is ${kept ? 'kept' : 'free'}`);
+      if (kept) for (const problem of findWrongRepeats(life, lives)) say(problem);
     }
   }
   for (const caller of callers) {
@@ -41,18 +44,25 @@ const REFUSED = new Set([
 
 function findFaults(life: Life, record: RecordRow | null, aftermath: Aftermath): readonly string[] {
   const { cancelled } = aftermath;
-  const { problem, process, seen } = life;
+  const { problem, process, seen, step } = life;
   const told = life.told();
   const faults = [...told.faults];
-  const isGone = life.hasLeft || life.client.destroyed || !process.isAlive;
+  const isGone = life.hasLeft || life.isCut || process.hasDied;
   if (problem !== undefined)
     faults.push(`the gateway failed: ${problem instanceof Error ? problem.stack : 'without an error'}`);
-  if (!life.isOver && process.isAlive) faults.push('it never ends');
+  if (!life.isOver && !process.hasDied) faults.push('it never ends');
   if (record?.status === 'processing') faults.push('its record is not final');
   if (told.end === undefined && !isGone) faults.push('its client is told no end');
   if (cancelled.has(life.requestId) && record?.status !== 'cancelled')
     faults.push(`its cancel was acknowledged, and it is ${record?.status ?? 'without a record'}`);
+  if (mustBeRecordedFirst(life) && seen.asked === null)
+    faults.push('a backend was asked before its record was on disk');
+  if (told.code === 'duplicate_request') faults.push(...findWrongOriginal(life, aftermath));
+  if (life.isTakenBack && told.end !== undefined && !REFUSED.has(told.code ?? ''))
+    faults.push(`its final record has gone, and it is told ${told.end} ${told.code}`);
   if (record === null) return [...faults, ...findFaultsWithoutRecord(life, aftermath)];
+  if (step.isMisshapen) faults.push('it has no right shape, and has a record');
+  if (CONTENT.test(JSON.stringify(record))) faults.push('its record quotes the prompt or the answer');
 
   const expected = expectedOf(life, record, aftermath);
   const state = `${record.status} ${record.errorCode ?? record.incompleteReason ?? ''}`.trim();
@@ -62,7 +72,7 @@ function findFaults(life: Life, record: RecordRow | null, aftermath: Aftermath):
   if (told.end === undefined) return faults;
   if (told.end === 'error' && REFUSED.has(told.code ?? '')) {
     // Who dies cannot take back any more what it has refused. What somebody has cancelled stays, as the 202 says.
-    const isInterrupted = !process.isAlive && record.errorCode === 'gateway_interrupted';
+    const isInterrupted = process.hasDied && (record.errorCode === 'gateway_interrupted' || life.isWrittenOnce);
     // Somebody who repeats it was told that it has ended.
     const isConfirmed = process.wasTakenForDead && record.confirmed === 1;
     return isInterrupted || isConfirmed || record.cancelRequestedAtMs !== null
@@ -73,8 +83,55 @@ function findFaults(life: Life, record: RecordRow | null, aftermath: Aftermath):
   if (seen.end?.status === 'processing') faults.push('its end was told before it was on disk');
   const status = statusOf(told.end, told.code);
   if (status !== record.status) faults.push(`its client is told ${told.end} ${told.code}, and its record is ${state}`);
+  if (!isChat(step) && (told.end === 'incomplete') !== (record.incompleteReason !== null))
+    faults.push(`its client is told ${told.end}, and its record is ${state}`);
+  if (mustNotRetry(life, record, aftermath) && life.client.headers['x-should-retry'] !== 'false')
+    faults.push(`its client may try it again after ${told.code}, and would only be told of a duplicate`);
   return faults;
 }
+
+/** What the prompts and the answers of all scripts have in them. No HMAC has a space. */
+const CONTENT = /say |word \d|no memory/;
+
+/** Funds, limits and idempotency keys are decided by the commit. */
+function mustBeRecordedFirst({ caller, idempotencyKey }: Life): boolean {
+  return isLimited(caller.key) || idempotencyKey !== undefined;
+}
+
+function isLimited(key: StoredKey | undefined): boolean {
+  return key !== undefined && [key.balanceMicro, ...Object.values(key.limits)].some((limit) => limit !== null);
+}
+
+/** An error in the place of an answer says whether a repeat would run. A frame has no headers. */
+function mustNotRetry(life: Life, record: RecordRow, aftermath: Aftermath): boolean {
+  const { idempotencyKey, step, client, process } = life;
+  // What others have closed meanwhile keeps its key whatever it was told.
+  if (process.wasTakenForDead) return false;
+  const isStatus = step.kind !== 'a WebSocket' && client.statusCode !== 200;
+  return isStatus && idempotencyKey !== undefined && keepsKey(life, record, aftermath);
+}
+
+/** A duplicate is told of an equal request that was accepted, and runs nothing itself. */
+function findWrongOriginal(life: Life, { lives, calls }: Aftermath): readonly string[] {
+  const [id] = /req_[0-9a-z]+/.exec(life.client.text) ?? [];
+  const original = lives.find(({ requestId }) => requestId === id);
+  const faults: string[] = [];
+  if (original === undefined || original === life || !isEqual(original, life))
+    faults.push(`it is told to repeat ${original === undefined ? 'nothing' : `r${original.number}`}`);
+  if (calls.some((call) => call.life === life.number)) faults.push('it is told to be a duplicate, and was run');
+  return faults;
+}
+
+/** Whoever repeats what was told to somebody is told so, before funds, limits and a drain are looked at. */
+function findWrongRepeats(life: Life, lives: readonly Life[]): readonly string[] {
+  return lives
+    .filter(({ repeats, step }) => repeats === life && !step.isMisshapen)
+    .map((repeat) => ({ repeat, told: repeat.told() }))
+    .filter(({ told: { end, code = '' } }) => end !== undefined && !ANSWERS_TO_REPEATS.has(code))
+    .map(({ repeat, told }) => `its repeat r${repeat.number} is told ${told.end} ${told.code}`);
+}
+
+const ANSWERS_TO_REPEATS = new Set(['duplicate_request', 'store_unavailable', 'client_disconnected']);
 
 /** Whoever was never accepted leaves nothing, since everybody can make up a key. */
 function mustLeaveNothing({ process, caller }: Life, { key, errorCode, cancelRequestedAtMs }: RecordRow): boolean {
@@ -86,14 +143,24 @@ function mustLeaveNothing({ process, caller }: Life, { key, errorCode, cancelReq
 /** A client that was told of an answer has a record; others need none. */
 function findFaultsWithoutRecord(life: Life, aftermath: Aftermath): readonly string[] {
   const { end, code = '', status } = life.told();
+  if (life.step.isMisshapen) return findWrongRefusalOfShape(life, aftermath);
   // Such a stream has said that it begins, because the backend was slow, and then its client has left or was refused.
   if (life.isStranger && (end === undefined || end === 'failed') && !life.client.text.includes('"delta"')) return [];
-  if (status === 200 && life.client.headersSent) return ['it was answered, and has no record'];
+  const isKeyRefused = triesOf(life, aftermath.calls).some(({ ending }) => ending === 'answers 401');
+  // A slow backend can refuse the key when the stream has begun, and before any output.
+  const isRemovedStream = isKeyRefused && end === 'failed' && !life.client.text.includes('"delta"');
+  if (status === 200 && life.client.headersSent && !isRemovedStream) return ['it was answered, and has no record'];
   if (LIMITED.has(code) && isWithinLimits(life, aftermath)) return [`it was told ${code}, and had used nothing`];
   if (end === undefined || REFUSED.has(code)) return [];
   if (code === 'rate_limit_exceeded' && life.caller.key !== undefined && hasRate(life.caller.key)) return [];
-  const isRemoved = life.isStranger || triesOf(life, aftermath.calls).some(({ ending }) => ending === 'answers 401');
-  return isRemoved ? [] : [`it was told ${code}, and has no record`];
+  return life.isStranger || isKeyRefused ? [] : [`it was told ${code}, and has no record`];
+}
+
+function findWrongRefusalOfShape({ number, told }: Life, { calls }: Aftermath): readonly string[] {
+  const { end, code, status } = told();
+  const isRefused = end === undefined || (end === 'error' && code === 'invalid_request' && status === 400);
+  const isAsked = calls.some((call) => call.life === number);
+  return isRefused && !isAsked ? [] : [`it has no right shape, and is told ${status} ${end} ${code}`];
 }
 
 /** What only the gateway says of its own keys, as long as there is no record. */
@@ -128,16 +195,25 @@ const FAILURES: Partial<Record<Ending, string>> = {
 
 /** The states in which the record may end, by its script and by what has happened to it. */
 function expectedOf(life: Life, record: RecordRow, aftermath: Aftermath): ReadonlySet<string> {
-  const { hasLeft, process, client, waitedMs } = life;
-  const { script } = life.step;
+  const { hasLeft, isCut, process, waitedMs } = life;
   if (record.cancelRequestedAtMs !== null) return new Set(['cancelled request_cancelled']);
   const expected = new Set(naturalsOf(life, record, aftermath));
   if (waitedMs >= SILENCE_MS) expected.add('failed upstream_timeout');
-  // The words of a refusal came too late, so that nobody knows which field it was about.
-  if (waitedMs >= SILENCE_MS && script.refusesField) expected.add('failed invalid_request');
-  if (hasLeft || client.destroyed) expected.add('cancelled client_disconnected');
-  if (process.wasInterrupted || process.wasTakenForDead || !process.isAlive) expected.add('failed gateway_interrupted');
+  if (hasRefusedForNothing(life, aftermath)) expected.add('failed invalid_request');
+  if (hasLeft || isCut) expected.add('cancelled client_disconnected');
+  if (process.wasInterrupted || process.wasTakenForDead || process.hasDied) expected.add('failed gateway_interrupted');
   return expected;
+}
+
+/** How long the words of a refusal are waited for. */
+const REFUSAL_MS = 5000;
+
+/** Its words came too late, so that nobody knows which field it was about. */
+function hasRefusedForNothing({ number }: Life, { calls }: Aftermath): boolean {
+  return calls.some(
+    ({ life, ending, refusedAtMs = Infinity, endedAtMs = 0, hasExplained }) =>
+      life === number && ending === undefined && !hasExplained && endedAtMs - refusedAtMs >= REFUSAL_MS,
+  );
 }
 
 /** What decides the record where several backends were asked (src/docs/several-backends.md). */
@@ -148,7 +224,7 @@ function naturalsOf(life: Life, record: RecordRow, { calls, backends }: Aftermat
   const decisive = decisiveOf(tries);
   if (decisive === undefined) return ['failed no_backend_available', 'failed server_overloaded'];
   // Who waits too long for the first byte is given up, for another one with `any`.
-  if (!tries.some(({ wasCut }) => wasCut)) return [naturalOf(decisive, record)];
+  if (!askedFor(life, calls).some(({ wasCut }) => wasCut)) return [naturalOf(decisive, record)];
   return ['failed upstream_timeout', ...tries.map(({ ending = decisive }) => naturalOf(ending, record))];
 }
 
@@ -191,11 +267,10 @@ function keepsKey(life: Life, { status, errorCode }: RecordRow, { calls }: After
 
 async function findKeeper(life: Life, { identities, ask }: Aftermath): Promise<RecordRow | null> {
   const { caller, idempotencyKey = '', body, step } = life;
-  const isChat = step.kind === 'chat' || step.kind === 'a chat stream';
   const candidate = {
     caller: caller.identity[0],
     idempotencyKey: identities.idempotencyKey(caller.identity, idempotencyKey)[0],
-    body: identities.body(caller.identity, body, isChat ? 'chat.completions' : 'responses')[0],
+    body: identities.body(caller.identity, body, isChat(step) ? 'chat.completions' : 'responses')[0],
   };
   return (await ask('findDuplicate', [candidate])) as RecordRow | null;
 }
@@ -223,22 +298,31 @@ const NOTHING_RAN = new Set<Ending>([...REFUSING, 'answers 400', 'answers 401'])
 
 /** Another backend is asked only while nothing has been said and, without `any`, nothing has run. */
 function findWrongTries(life: Life, { calls, backends }: Aftermath): readonly string[] {
-  const tries = triesOf(life, calls);
-  const wrong = tries.slice(0, -1).flatMap((call) => {
-    const { ending = '', hasBegun, wasCut } = call;
-    if (hasBegun) return [`another backend was asked after ${call.backend} had begun`];
+  const asked = askedFor(life, calls);
+  const places = asked.filter((call, index) => call.backend !== asked[index - 1]?.backend);
+  const wrong = asked.slice(0, -1).flatMap((call, index) => {
+    const { backend, ending, hasBegun, wasCut, hasExplained } = call;
+    const place = asked[index + 1]?.backend === backend ? 'it' : 'another backend';
+    if (hasBegun) return [`${place} was asked after ${backend} had begun`];
+    if (place === 'it')
+      return ending === undefined && hasExplained ? [] : [`${backend} was asked again, and had refused no field`];
     const mayMove =
       backends === 'any'
-        ? wasCut || ending !== 'answers 400'
-        : REFUSING.has(call.ending ?? 'ends by itself') && !wasCut;
-    return mayMove ? [] : [`another backend was asked after ${call.backend}, which ${ending}`];
+        ? wasCut || (ending !== undefined && ending !== 'answers 400')
+        : REFUSING.has(ending ?? 'ends by itself') && !wasCut;
+    return mayMove ? [] : [`another backend was asked after ${backend}, which ${ending ?? 'refused a field'}`];
   });
-  if (new Set(tries.map(({ backend }) => backend)).size < tries.length) wrong.push('one backend was asked twice');
+  if (new Set(places.map(({ backend }) => backend)).size < places.length) wrong.push('one backend was asked twice');
   return wrong;
 }
 
-function triesOf({ number }: Life, calls: readonly Call[]): readonly Call[] {
-  return calls.filter(({ life, ending }) => life === number && ending !== undefined);
+function askedFor({ number }: Life, calls: readonly Call[]): readonly Call[] {
+  return calls.filter(({ life }) => life === number);
+}
+
+/** Without those that only refused a field. */
+function triesOf(life: Life, calls: readonly Call[]): readonly Call[] {
+  return askedFor(life, calls).filter(({ ending }) => ending !== undefined);
 }
 
 const FIRST_REST_MS = 1000;
@@ -247,20 +331,25 @@ const FIRST_REST_MS = 1000;
 function findUnrest({ calls, lives, keys, backends }: Aftermath): readonly string[] {
   if (backends === 'one') return [];
   const unrest: string[] = [];
+  // Who has a place may be asked for once more there, without a field.
+  const begun = calls.filter(
+    (call, index) => calls.findIndex(({ life, backend }) => life === call.life && backend === call.backend) === index,
+  );
   const untilMs = new Map<string, number>();
   const endings = calls
     .filter(({ endedAtMs }) => endedAtMs !== undefined)
     .toSorted((one, other) => (one.endedAtMs ?? 0) - (other.endedAtMs ?? 0));
-  for (const { life, backend, ending, endedAtMs: atMs = 0, wasCut } of endings) {
+  for (const { life, backend, ending, endedAtMs: atMs = 0, isWhole } of endings) {
     const process = lives[life]?.process;
     const place = `${process?.name} ${backend}`;
     // A limit of the caller's own key says nothing to others.
     const isRefusal =
       ending !== undefined && REFUSING.has(ending) && !(keys === 'passthrough' && ending === 'answers 429');
-    if (!isRefusal || wasCut || atMs < (untilMs.get(place) ?? 0)) continue;
+    // A request that ends before the reason of its refusal has come says nothing of the backend.
+    if (!isRefusal || !isWhole || atMs < (untilMs.get(place) ?? 0)) continue;
     untilMs.set(place, atMs + FIRST_REST_MS);
-    for (const call of calls) {
-      if (call.backend !== backend || lives[call.life]?.process !== process || call.ending === undefined) continue;
+    for (const call of begun) {
+      if (call.backend !== backend || lives[call.life]?.process !== process) continue;
       const isEarly = call.startedAtMs > atMs && call.startedAtMs < atMs + FIRST_REST_MS;
       if (isEarly) unrest.push(`${backend} is asked for r${call.life} while it rests`);
     }

@@ -11,10 +11,14 @@ describe('a simulation of the whole life of a request', () => {
   });
 
   for (const fault of FAULTS) {
-    it(`finds ${fault.name} within ${fault.within} histories`, async () => {
+    it(`finds ${fault.name} within ${fault.within} histories, and tells the same of it each time`, async () => {
       const planted = await plant(fault);
-      const { text } = await planted.simulate({ seed: SEED, histories: fault.within, isShort: true });
+      const { text, path = '' } = await planted.simulate({ seed: SEED, histories: fault.within, isShort: true });
       expect(text, 'what is told of the history').to.contain('BROKEN');
+      for (const time of ['second', 'third']) {
+        const again = await planted.simulate({ seed: SEED, histories: 1, path, isShort: true });
+        expect(again.text, `what is told of it for the ${time} time`).to.equal(text);
+      }
     });
   }
 

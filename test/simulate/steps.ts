@@ -54,6 +54,8 @@ export interface Create {
   /** The body and the idempotency key; null without a key. */
   readonly name: number | null;
   readonly isSlow: boolean;
+  /** Its model is a number, which the gateway refuses. */
+  readonly isMisshapen: boolean;
   readonly script: Script;
 }
 
@@ -62,15 +64,18 @@ export const STORE_FAULTS = ['busy', 'full', 'lost before', 'lost after', 'lost,
 /** How many there are, and what `FAILOVER` says. */
 export const BACKENDS = ['one', 'safe', 'any'] as const;
 
-/** What the first caller may use, where the gateway issues the keys. */
-export const LIMITS = ['credits', 'requests', 'tokens', 'spend'] as const;
+/** What limits the first caller, where the gateway issues the keys. */
+export const LIMITS = ['credits', 'requests', 'tokens', 'spend', 'nothing'] as const;
 
 export type Step =
   | Create
+  /** The caller sends a request once more that has an idempotency key, as a client does that tries again. */
+  | { readonly do: 'repeat'; readonly which: number; readonly at: number }
   | { readonly do: 'go'; readonly which: number }
   | { readonly do: 'all go' }
   | { readonly do: 'fail'; readonly which: number; readonly how: (typeof STORE_FAULTS)[number] }
-  | { readonly do: 'cancel'; readonly which: number; readonly at: number }
+  /** Somebody else may not, and is told of no such request. */
+  | { readonly do: 'cancel'; readonly which: number; readonly at: number; readonly isOwn: boolean }
   | { readonly do: 'leave'; readonly which: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'drain'; readonly at: number }
@@ -88,6 +93,7 @@ export interface History {
 
 const anyProcess = nat({ max: 1 });
 const anyWhich = nat({ max: 7 });
+const anyOwner = oneof({ weight: 7, arbitrary: constant(true) }, { weight: 1, arbitrary: constant(false) });
 
 const anyEnding: Arbitrary<Ending> = oneof(
   { weight: 1, arbitrary: constant<Ending>('ends by itself') },
@@ -107,16 +113,18 @@ const anyCreate: Arbitrary<Create> = record({
   at: anyProcess,
   who: nat({ max: 1 }),
   kind: constantFrom(...KINDS),
-  name: option(nat({ max: 1 }), { freq: 3 }),
+  name: option(nat({ max: 1 }), { freq: 2 }),
   isSlow: oneof({ weight: 3, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) }),
+  isMisshapen: oneof({ weight: 15, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) }),
   script: anyScript,
 });
 
 const STEPS: WeightedArbitrary<Step>[] = [
   { weight: 26, arbitrary: record({ do: constant('go'), which: anyWhich }) },
   { weight: 10, arbitrary: anyCreate },
+  { weight: 2, arbitrary: record({ do: constant('repeat'), which: anyWhich, at: anyProcess }) },
   { weight: 4, arbitrary: constant({ do: 'all go' }) },
-  { weight: 4, arbitrary: record({ do: constant('cancel'), which: anyWhich, at: anyProcess }) },
+  { weight: 4, arbitrary: record({ do: constant('cancel'), which: anyWhich, at: anyProcess, isOwn: anyOwner }) },
   { weight: 3, arbitrary: record({ do: constant('leave'), which: anyWhich }) },
   { weight: 3, arbitrary: record({ do: constant('wait'), ms: constantFrom(60, 600, 1100, 2300, 12_000) }) },
   { weight: 3, arbitrary: record({ do: constant('fail'), which: anyWhich, how: constantFrom(...STORE_FAULTS) }) },
@@ -126,10 +134,7 @@ const STEPS: WeightedArbitrary<Step>[] = [
 ];
 
 export const anyHistory: Arbitrary<History> = record({
-  keys: oneof(
-    { weight: 2, arbitrary: constant<'managed'>('managed') },
-    { weight: 1, arbitrary: constant<'passthrough'>('passthrough') },
-  ),
+  keys: constantFrom('managed', 'passthrough'),
   limit: oneof(
     { weight: 2, arbitrary: constant<'credits'>('credits') },
     { weight: 3, arbitrary: constantFrom(...LIMITS) },

@@ -6,6 +6,7 @@
 import { createAdmission, ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
 import { createBackends } from '../../src/backend/backends.ts';
+import { createFailover } from '../../src/backend/failover.ts';
 import { createChatBackend } from '../../src/backend/chat.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { RequestId } from '../../src/contract/ids.ts';
@@ -48,18 +49,20 @@ import { beginVirtualTime } from './time.ts';
 
 const SECRET = 'the secret of a simulation';
 const PRICES = createPrices({ currency: 'USD', models: { m: { input: '2', output: '10' } } });
-/** Each is enough for two requests of the first caller at once, and for some after each other. */
+/** Each limit is enough for two requests of the first caller at once, and for some after each other. */
 const SCARCE: Readonly<Record<History['limit'], Pick<KeyDraft, 'limits' | 'creditsMicro'>>> = {
   credits: { limits: NO_LIMITS, creditsMicro: 1500 },
   requests: { limits: { ...NO_LIMITS, requestsPerMinute: 2 }, creditsMicro: 100_000 },
   tokens: { limits: { ...NO_LIMITS, tokensPerMinute: 150 }, creditsMicro: null },
   spend: { limits: { ...NO_LIMITS, spendPerDayMicro: 1500 }, creditsMicro: null },
+  nothing: { limits: NO_LIMITS, creditsMicro: null },
 };
 const AMPLE = { limits: NO_LIMITS, creditsMicro: 100_000 };
 export const SILENCE_MS = 8000;
 const LOST_MS = 10_100;
 export const QUEUE_MS = 2000;
 const DRAIN_MS = 3000;
+const TURN_MS = 1200;
 const INTERRUPT_MS = 2000;
 const BACKENDS = ['a', 'b'] as const;
 const LOG = { info: () => undefined, warn: () => undefined };
@@ -90,13 +93,23 @@ export interface Life {
   readonly told: () => Told;
   /** The caller went away before it had its whole reply. */
   hasLeft: boolean;
+  /** A final record was taken back, as one of which nobody was told. */
+  isTakenBack: boolean;
+  /** At the rest, for whatever reason: the connection broke before the whole reply. */
+  isCut: boolean;
   isStranger: boolean;
   /** How much time the history has let pass meanwhile. */
   waitedMs: number;
   /** `respond` has returned. */
   isOver: boolean;
-  /** The record as it was when the first word and the end were told. */
-  readonly seen: { first?: RecordRow | null; end?: RecordRow | null };
+  /** The store has refused its record. */
+  isRefused: boolean;
+  /** Its record was written together with its end. */
+  isWrittenOnce: boolean;
+  /** The record as it was when a backend was asked first, and when the first word and the end were told. */
+  readonly seen: { asked?: RecordRow | null; first?: RecordRow | null; end?: RecordRow | null };
+  /** An equal request of which its caller had been told, at the time when this one was made. */
+  readonly repeats: Life | undefined;
   /** What went wrong in a place that no caller sees. */
   problem?: unknown;
 }
@@ -114,13 +127,15 @@ interface GatewayProcess {
   readonly strangersNoMore: Set<string>;
   isUp: boolean;
   isAlive: boolean;
+  /** Within the history, and not only at its end. */
+  hasDied: boolean;
   isPaused: boolean;
   wasInterrupted: boolean;
   wasTakenForDead: boolean;
   pause(): void;
   resume(): void;
   /** Takes everything away from it at once. */
-  crash(): void;
+  end(): void;
 }
 
 interface Pending {
@@ -145,7 +160,8 @@ export interface Aftermath {
   readonly cancelled: ReadonlySet<RequestId>;
   /** Connections to the backend that nobody waits for, after all that needs no long time. */
   readonly leaked: readonly string[];
-  readonly changed: readonly string[];
+  /** What was broken on the way. */
+  readonly noticed: readonly string[];
   readonly ask: (...operation: Operation) => Promise<unknown>;
   readonly identities: ReturnType<typeof createIdentities>;
 }
@@ -153,8 +169,13 @@ export interface Aftermath {
 export interface World {
   /** Runs a history to its rest. Adds what happened to the report. */
   run(history: History, report: string[]): Promise<Aftermath>;
+  /** Must be called when a promise was broken: what is left in the database would change what comes next. */
+  leaveBehind(): void;
   end(): void;
 }
+
+/** A database with the rows of more histories than this takes more memory than time to open another one. */
+const SHARED_BY = 500;
 
 /** Takes over time and connections of this process, until `end`. */
 export function openWorld(): World {
@@ -164,16 +185,13 @@ export function openWorld(): World {
   return {
     async run(history, report) {
       time.nextHistory();
+      if (histories % SHARED_BY === 0) database = undefined;
       // To open one takes as long as several histories, which share it with keys of their own.
       database ??= openSqliteStore({ file: undefined, clock: time.nowMs, log: LOG });
-      const disk = await database;
-      database = undefined;
       histories += 1;
-      const aftermath = await live(history, { disk, time, number: histories, report });
-      // What a history has spoilt is left behind.
-      database = Promise.resolve(disk);
-      return aftermath;
+      return live(history, { disk: await database, time, number: histories, report });
     },
+    leaveBehind: () => (database = undefined),
     end: () => time.end(),
   };
 }
@@ -192,8 +210,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   const pending: Pending[] = [];
   const lives: Life[] = [];
   const cancelled = new Set<RequestId>();
-  const finals = new Map<RequestId, string>();
-  const changed: string[] = [];
+  const finals = new Map<RequestId, RecordRow | null>();
+  const noticed: string[] = [];
   let ids = 0;
   let isWritten = false;
 
@@ -204,6 +222,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   const backend = playBackend({
     scriptOf: (life) => lifeOf(life).step.script,
     isAlive: (life) => lifeOf(life).process.isAlive,
+    onAsked: (life) => void lookWhenAsked(lifeOf(life)),
     areSeveral,
     nowMs: time.nowMs,
     pend: (life, what, go) => pend(what, go, { process: lifeOf(life).process }),
@@ -224,7 +243,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     report.push('then everything comes to rest');
     return await comeToRest();
   } finally {
-    for (const process of processes) process.crash();
+    for (const process of processes) process.end();
     backend.end();
     observer.leave();
   }
@@ -260,6 +279,10 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     return life;
   }
 
+  function lifeWith({ requestId }: { readonly requestId: RequestId }): Life {
+    return lifeOf(lives.findIndex((life) => life.requestId === requestId));
+  }
+
   function start(name: string): GatewayProcess {
     let client = disk.admit();
     const waiting = new Set<() => void>();
@@ -287,7 +310,19 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
           },
         });
       });
-    const store = openClientStore({ run, clock: time.nowMs, settleTimeoutMs: config.settleTimeoutMs, limits });
+    const opened = openClientStore({ run, clock: time.nowMs, settleTimeoutMs: config.settleTimeoutMs, limits });
+    const store: Store = {
+      ...opened,
+      accept: (draft) =>
+        opened.accept(draft).catch((thrown: unknown) => {
+          lifeWith(draft).isRefused = true;
+          throw thrown;
+        }),
+      record: (draft, outcome) => {
+        lifeWith(draft).isWrittenOnce = true;
+        return opened.record(draft, outcome);
+      },
+    };
     const running = createRunningRequests();
     const rateLimits = createRateLimits({ accounts: store, nowMs: time.nowMs });
     const keyOwner = isManaged ? 'gateway' : 'caller';
@@ -301,15 +336,20 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     );
     const backends = createBackends(specs, {
       keyOwner,
-      failover: history.backends === 'any' ? 'any' : 'safe',
       queueTimeoutMs: QUEUE_MS,
-      firstByteTimeoutMs: SILENCE_MS,
       nowMs: time.nowMs,
       onChange: () => undefined,
       open: ({ baseUrl }) => ({
         ...createChatBackend({ ...config, baseUrl, keyOwner, streamOptions: true }),
         count: () => Promise.resolve(undefined),
       }),
+    });
+    const failover = createFailover({
+      backends,
+      failover: history.backends === 'any' ? 'any' : 'safe',
+      firstByteTimeoutMs: SILENCE_MS,
+      headerHoldMs: config.headerHoldMs,
+      nowMs: time.nowMs,
     });
     const services: GatewayProcess['services'] = {
       ...config,
@@ -318,8 +358,8 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       identities,
       sealers,
       routes: backends.routes,
-      backend: backends,
-      relay: backends,
+      backend: failover,
+      relay: failover,
       admission: isManaged
         ? createAdmission({ ...config, accounts: store, rateLimits, prices: { present: PRICES }, nowMs: time.nowMs })
         : ADMIT_ALL,
@@ -337,6 +377,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       strangersNoMore: new Set(),
       isUp: false,
       isAlive: true,
+      hasDied: false,
       isPaused: false,
       wasInterrupted: false,
       wasTakenForDead: false,
@@ -350,7 +391,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         // As a process does that finds that its name is gone.
         client = disk.admit();
       },
-      crash() {
+      end() {
         if (!process.isAlive) return;
         process.isAlive = false;
         process.isUp = false;
@@ -378,6 +419,12 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       case 'ask':
         ask(step);
         break;
+      case 'repeat': {
+        const repeatable = lives.filter((life) => life.step.name !== null);
+        const life = repeatable[step.which % repeatable.length];
+        if (life !== undefined) ask({ ...life.step, at: step.at });
+        break;
+      }
       case 'go': {
         const next = going();
         const entry = next[step.which % next.length];
@@ -394,7 +441,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         break;
       }
       case 'cancel':
-        cancel(step.which, processAt(step.at));
+        cancel(step);
         break;
       case 'leave': {
         const life = lives[step.which % lives.length];
@@ -416,8 +463,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         break;
       case 'crash':
         report.push(`${processAt(step.at).name} crashes and is started again`);
-        processAt(step.at).crash();
-        processes[step.at % processes.length] = start(`${processAt(step.at).name}'`);
+        startAgain(step.at % processes.length);
         break;
       default:
         step satisfies never;
@@ -465,14 +511,13 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     const process = processAt(step.at);
     const caller = callers[step.who % callers.length];
     if (!process.isUp || process.isPaused || caller === undefined) return;
-    const isChat = step.kind === 'chat' || step.kind === 'a chat stream';
     // Elsewhere the gateway only passes them through.
-    if (isChat && !isManaged) return;
+    if (isChat(step) && !isManaged) return;
     const life = begin(step, process, caller);
     lives.push(life);
     const key = life.idempotencyKey === undefined ? 'no key' : `key ${life.idempotencyKey}`;
     report.push(
-      `${caller.name} asks ${process.name} for ${step.kind} (r${life.number}, ${key}${step.isSlow ? ', reads slowly' : ''}): ` +
+      `${caller.name} asks ${process.name} for ${step.kind} (r${life.number}, ${key}${step.isSlow ? ', reads slowly' : ''}${step.isMisshapen ? ', misshapen' : ''}): ` +
         `the backend sends ${step.script.pieces} words and ${step.script.ending}` +
         (areSeveral ? `, the next one ${step.script.next}` : '') +
         `${step.script.usage ? '' : ', without usage'}${step.script.refusesField ? ', and refuses a field' : ''}`,
@@ -491,7 +536,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   function begin(step: Create, process: GatewayProcess, caller: Caller): Life {
     const unique = newUnique();
     const which = lives.length;
-    const value = bodyOf(step, which);
+    const body = Buffer.from(JSON.stringify(bodyOf(step, which)));
     const client = new Client({
       isSlow: step.isSlow,
       pend: (go) => pend(`the client of r${which} reads`, go, { process }),
@@ -507,15 +552,26 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       facts: { ...FACTS, unique, trace },
       client,
       idempotencyKey: step.name === null ? undefined : `k${step.name}`,
-      body: Buffer.from(JSON.stringify(value)),
+      body,
+      repeats: lives.find((each) => isKnown(each) && isEqual(each, { caller, step, body })),
       told: () => READERS[step.kind](client),
       hasLeft: false,
+      isTakenBack: false,
+      isCut: false,
       isStranger: !isManaged && !process.strangersNoMore.has(caller.name),
       waitedMs: 0,
       isOver: false,
+      isRefused: false,
+      isWrittenOnce: false,
       seen: {},
     };
     return life;
+  }
+
+  async function lookWhenAsked({ requestId, seen }: Life): Promise<void> {
+    if (seen.asked !== undefined) return;
+    seen.asked = null;
+    seen.asked = (await find('findAny', requestId)) as RecordRow | null;
   }
 
   async function look(life: Life): Promise<void> {
@@ -548,7 +604,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       body: { bytes: body, value: JSON.parse(body.toString()) as unknown },
     };
     try {
-      if (step.kind === 'chat' || step.kind === 'a chat stream') {
+      if (isChat(step)) {
         const plan = toPlan(prepareChat(askedOf(incoming), services), {}, incoming);
         await relayChat(
           {
@@ -573,6 +629,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         {
           ...incoming,
           endpoint: 'responses',
+          isToldAtEnd: frame === undefined && !plan.stream,
           prepareFor,
           openReply(translator, { stream, echo }, { signal, whenDecided }) {
             if (!stream)
@@ -624,13 +681,15 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     return openFrameReply({ ...client.asWebSocket(), facts, baseUrl: '', takeBytes: () => undefined });
   }
 
-  function cancel(which: number, process: GatewayProcess): void {
+  function cancel({ which, at, isOwn }: Extract<Step, { readonly do: 'cancel' }>): void {
+    const process = processAt(at);
     const life = lives[which % lives.length];
-    if (life === undefined || !process.isUp || process.isPaused) return;
-    const { requestId, caller } = life;
-    report.push(`${caller.name} asks ${process.name} to cancel r${life.number}`);
+    const asker = isOwn ? life?.caller : callers.find((caller) => caller !== life?.caller);
+    if (life === undefined || asker === undefined || !process.isUp || process.isPaused) return;
+    const { requestId, number } = life;
+    report.push(`${asker.name} asks ${process.name} to cancel r${number}`);
     // As http/records/requests.ts does.
-    const asking = time.within(process, () => process.store.requestCancel(caller.identity, requestId));
+    const asking = time.within(process, () => process.store.requestCancel(asker.identity, requestId));
     const decided = process.services.running.cancelIf(
       requestId,
       asking.then((asked) => asked?.kind === 'asked'),
@@ -638,9 +697,15 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     void decided.then(note, () => undefined);
 
     async function note(): Promise<void> {
-      if (!process.isAlive || (await asking)?.kind !== 'asked') return;
+      const asked = await asking;
+      if (!process.isAlive || asked === undefined) return;
+      if (!isOwn) noticed.push(`${asker?.name} is told of r${number}, which is not his`);
+      if (asked.kind === 'final') {
+        if (asked.record.status === 'processing') noticed.push(`r${number} is told to be final while it is processing`);
+        return;
+      }
       cancelled.add(requestId);
-      report.push(`${caller.name} is told that r${life?.number} is being cancelled`);
+      report.push(`${asker?.name} is told that r${number} is being cancelled`);
     }
   }
 
@@ -672,7 +737,13 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     await process.store.close();
     if (!process.isAlive) return;
     report.push(`${process.name} has drained and is started again`);
-    process.crash();
+    startAgain(at);
+  }
+
+  function startAgain(at: number): void {
+    const process = processAt(at);
+    process.hasDied = true;
+    process.end();
     processes[at] = start(`${process.name}'`);
   }
 
@@ -694,23 +765,22 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     for (const { name, key } of callers)
       if (key !== undefined) noteOverdraft(name, (await find('findKey', key.keyId)) as KeyRow);
     for (const [index, row] of (rows as readonly (RecordRow | null)[]).entries()) {
-      const { requestId, number } = lifeOf(index);
+      const life = lifeOf(index);
+      const { requestId, number } = life;
       const known = finals.get(requestId);
       if (known === undefined && (row === null || row.status === 'processing')) continue;
-      const { confirmed: _, ...state } = row ?? { confirmed: null };
-      const text = JSON.stringify(state);
-      // Nobody was told of what a recovery has closed until it is confirmed, so its owner may take it back.
-      if (known !== undefined && known !== text && !(row === null && known.includes('gateway_interrupted')))
-        changed.push(`the final record of r${number} was ${known} and is ${text}`);
-      finals.set(requestId, text);
+      finals.set(requestId, row);
+      if (row === null) life.isTakenBack = true;
+      const change = known === undefined ? undefined : changeOf(known, row);
+      if (change !== undefined) noticed.push(`the final record of r${number} ${change}`);
     }
   }
 
   /** What is spent and what is reserved together are never above what a key has. Nothing costs more than its hold here. */
   function noteOverdraft(name: string, { balanceMicro, heldMicro, daySpentMicro, spendPerDayMicro }: KeyRow): void {
-    if ((balanceMicro ?? 0) < 0) changed.push(`${name} has ${balanceMicro} left`);
+    if ((balanceMicro ?? 0) < 0) noticed.push(`${name} has ${balanceMicro} left`);
     if (daySpentMicro + heldMicro > (spendPerDayMicro ?? Infinity))
-      changed.push(`${name} has spent ${daySpentMicro} and holds ${heldMicro} of ${spendPerDayMicro}`);
+      noticed.push(`${name} has spent ${daySpentMicro} and holds ${heldMicro} of ${spendPerDayMicro}`);
   }
 
   async function comeToRest(): Promise<Aftermath> {
@@ -721,10 +791,12 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     // Long enough for every retry and for what is read for its usage alone, and too short for a silence.
     for (let turn = 0; turn < 3; turn += 1) {
       await rest();
-      await time.pass(1200);
+      await time.pass(TURN_MS);
     }
     await rest();
+    // A second backend that is asked at the end of that time may go on for a moment.
     const leaked = backend.calls
+      .filter(({ startedAtMs }) => startedAtMs <= time.nowMs() - TURN_MS)
       .filter(({ isOver, life }) => !isOver && isUnwanted(lifeOf(life)))
       .map(({ life }) => `the backend works on for r${life}, which nobody wants`);
     // Until what was lost is undone for the second time.
@@ -734,6 +806,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       await time.pass(SILENCE_MS);
       await rest();
     }
+    for (const life of lives) life.isCut = life.client.destroyed && !life.client.writableFinished;
     return {
       keys: history.keys,
       limit: history.limit,
@@ -744,7 +817,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       calls: backend.calls,
       cancelled,
       leaked,
-      changed,
+      noticed,
       ask: find,
       identities,
     };
@@ -766,6 +839,17 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   }
 }
 
+/** Returns how a final record has changed, without what differs when the same history is run again. */
+function changeOf(known: RecordRow | null, row: RecordRow | null): string | undefined {
+  if (row === null) return undefined;
+  if (known === null) return 'is there again';
+  const columns = (Object.keys(row) as (keyof RecordRow)[]).filter((column) => column !== 'confirmed');
+  const changes = columns
+    .filter((column) => row[column] !== known[column])
+    .map((column) => (column === 'completedAtMs' ? 'another time' : `${column} ${known[column]} → ${row[column]}`));
+  return changes.length === 0 ? undefined : `has changed: ${changes.join(', ')}`;
+}
+
 const READERS: Readonly<Record<Create['kind'], (client: Client) => Told>> = {
   JSON: readJson,
   'a stream': (client) => readEvents(client, false),
@@ -774,13 +858,33 @@ const READERS: Readonly<Record<Create['kind'], (client: Client) => Told>> = {
   'a chat stream': readChat,
 };
 
-function bodyOf({ kind, name }: Create, which: number): object {
+/** Returns whether somebody was told of the record of this request. */
+function isKnown({ seen }: Life): boolean {
+  return (seen.first ?? seen.end ?? null) !== null;
+}
+
+/** Returns whether both have the same caller, idempotency key and body. */
+export function isEqual(
+  one: Pick<Life, 'caller' | 'step' | 'body'>,
+  other: Pick<Life, 'caller' | 'step' | 'body'>,
+): boolean {
+  const isSameKey = one.step.name !== null && one.step.name === other.step.name;
+  return (
+    isSameKey && one.caller === other.caller && isChat(one.step) === isChat(other.step) && one.body.equals(other.body)
+  );
+}
+
+export function isChat({ kind }: Create): boolean {
+  return kind === 'chat' || kind === 'a chat stream';
+}
+
+function bodyOf(step: Create, which: number): object {
+  const { kind, name, isMisshapen } = step;
   const words = `say ${name ?? `something else ${which}`}`;
   const stream = kind !== 'JSON' && kind !== 'chat';
   // Keys have new names in each history, and must not decide which backend is the first choice.
-  const common = { model: 'm', stream, prompt_cache_key: words };
-  if (kind === 'chat' || kind === 'a chat stream')
-    return { ...common, messages: [{ role: 'user', content: words }], max_tokens: 50 };
+  const common = { model: isMisshapen ? 7 : 'm', stream, prompt_cache_key: words };
+  if (isChat(step)) return { ...common, messages: [{ role: 'user', content: words }], max_tokens: 50 };
   return { ...common, input: words };
 }
 

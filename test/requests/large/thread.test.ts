@@ -18,6 +18,7 @@ import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
 import type { OutputItem } from '../../../src/contract/types.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
 import { routeChat } from '../../../src/requests/route-chat.ts';
+import { collectGarbage } from '../../support/garbage.ts';
 import { openOnlyBackend } from '../../support/only-backend.ts';
 import { prepareFrame, readCreateFrame, type PreparedFrame } from '../../../src/requests/frame.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
@@ -240,28 +241,29 @@ describe('the thread of large requests', () => {
   it('leaves nearly all of the work off the event loop', async () => {
     thread = openLargeRequests(shared);
     await thread.prepare(incomingOf(bytesOf({ model: 'm', input: 'Hello' })), RESPONSE);
-    for (const [megabytes, limitMs] of [
-      [4, 25],
-      [30, 50],
-    ] as const) {
-      const turns = Array.from({ length: megabytes * 300 }, () => ({ ...SAID, content: 'word '.repeat(670) }));
-      const json = JSON.stringify({ model: 'm', input: turns });
-      // The least of three: a collection of garbage can fall into any of them.
-      let leastMs = Infinity;
-      for (let times = 0; times < 3; times += 1) {
-        const incoming = incomingOf(Buffer.from(json));
-        const before = process.threadCpuUsage();
-        const prepared = thread.prepare(incoming, RESPONSE);
-        const lent = incoming.body.bytes.length;
-        const plan = await prepared;
-        const { user, system } = process.threadCpuUsage(before);
-        expect(isEncoded(plan.translation.chat)).to.equal(true);
-        expect(lent, 'not copied').to.equal(0);
-        expect(incoming.body.bytes.equals(Buffer.from(json)), 'given back').to.equal(true);
-        leastMs = Math.min(leastMs, (user + system) / 1000);
-      }
-      expect(leastMs, `${megabytes} MB`).to.be.below(limitMs);
+    const turns = Array.from({ length: 9_000 }, () => ({ ...SAID, content: 'word '.repeat(670) }));
+    const json = JSON.stringify({ model: 'm', input: turns });
+    // The least of three: a collection of garbage can fall into any of them.
+    let leastMs = Infinity;
+    let parsedMs = Infinity;
+    for (let times = 0; times < 3; times += 1) {
+      const incoming = incomingOf(Buffer.from(json));
+      collectGarbage();
+      const before = process.threadCpuUsage();
+      const prepared = thread.prepare(incoming, RESPONSE);
+      const lent = incoming.body.bytes.length;
+      const plan = await prepared;
+      leastMs = Math.min(leastMs, cpuMsSince(before));
+      expect(isEncoded(plan.translation.chat)).to.equal(true);
+      expect(lent, 'not copied').to.equal(0);
+      expect(incoming.body.bytes.equals(Buffer.from(json)), 'given back').to.equal(true);
+      // Some machines count the CPU time of a thread in steps of several milliseconds.
+      const beforeParsing = performance.now();
+      JSON.parse(json);
+      parsedMs = Math.min(parsedMs, performance.now() - beforeParsing);
     }
+    // The loop has about a thirtieth of it to do, and the rest is for collections. All of the work is six times its parsing.
+    expect(leastMs, `30 MB, of which parsing alone takes ${parsedMs} ms`).to.be.below(2 * parsedMs);
   });
 
   it('is started again when it has ended, and refuses what it had', async () => {
@@ -385,4 +387,9 @@ function jsonOf(chat: ChatBody): unknown {
   if (!isEncoded(chat)) return JSON.parse(toWellFormedJson(JSON.stringify(chat)));
   const { bulk, ...fields } = chat;
   return { ...fields, ...JSON.parse(`{${new TextDecoder().decode(bulk).slice(1)}`) };
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
 }
