@@ -42,9 +42,9 @@ describe('the order of what customers saw', () => {
 
   it('is that of the ledger', () => {
     const made = [seen(0, 5, ANSWERED, 'r1'), seen(6, 7, ANSWERED, 'r2')];
-    const entries = ['r1', 'r1', 'r2', 'r2'].map((requestId, seq) => ({ keyId: 'key', requestId, seq }));
+    const entries = ['r1', 'r1', 'r2', 'r2'].map((requestId, seq) => ({ accountId: 'key', requestId, seq }));
     expect(findMisplaced(made, KEPT, entries)).to.deep.equal([]);
-    const swapped = ['r1', 'r2', 'r1', 'r2'].map((requestId, seq) => ({ keyId: 'key', requestId, seq }));
+    const swapped = ['r1', 'r2', 'r1', 'r2'].map((requestId, seq) => ({ accountId: 'key', requestId, seq }));
     expect(findMisplaced(made, KEPT, swapped)).to.deep.equal([
       'r2 has entry 1, though entry 2 was made before it began',
     ]);

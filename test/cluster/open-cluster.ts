@@ -10,10 +10,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { KeyId } from '../../src/contract/ids.ts';
+import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { parseKeyId } from '../../src/core/ids.ts';
-import type { IssuedKey } from '../../src/contract/types.ts';
-import { callerOf, type Caller } from '../records/caller.ts';
+import type { AdminGroup, CreateGroup, IssuedKey } from '../../src/contract/types.ts';
+import { callerOf, type Caller, type expectRecord } from '../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../support/gateway-process.ts';
 import { expectServerBooksToAddUp, type UnitOfWork } from '../support/books.ts';
@@ -54,7 +54,11 @@ export interface Cluster extends Gateways {
 }
 
 /** Starts one gateway of each of these programs, one after the other. */
-export async function openCluster(serverUrl: string, programs: readonly ProcessOptions[]): Promise<Cluster> {
+export async function openCluster(
+  serverUrl: string,
+  programs: readonly ProcessOptions[],
+  checkRecord?: typeof expectRecord,
+): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
   const backend = await startScriptedBackend();
   const database = await createTestDatabase(serverUrl);
@@ -67,7 +71,7 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
     backend,
     database,
     gateways,
-    at: (place, secret) => callerOf(urlOf(place), secret),
+    at: (place, secret) => callerOf(urlOf(place), secret, checkRecord),
     issueKey: (credits) => issueKey(urlOf(0), credits),
     books: (keyId) => expectServerBooksToAddUp(database.url, keyId),
     async findHold(keyId) {
@@ -137,13 +141,23 @@ export function clusterSettings({
 }
 
 /** Makes a key at the gateway that listens here, with so many credits. */
-export async function issueKey(url: string, credits: string): Promise<Key> {
-  const reply = await administrate(`${url}/admin/v1/keys`, { name: `customer ${randomUUID()}`, credits });
+export async function issueKey(url: string, credits: string, group?: string): Promise<Key> {
+  const draft = { name: `customer ${randomUUID()}`, credits, ...(group !== undefined && { group }) };
+  const reply = await administrate(`${url}/admin/v1/keys`, draft);
   expect(reply.status).to.equal(201);
   const { id, secret } = (await reply.json()) as IssuedKey;
   const keyId = parseKeyId(id);
   if (keyId === undefined) throw new Error('the key has no id');
   return { id: keyId, secret };
+}
+
+export type NewGroup = CreateGroup & { readonly credits: string };
+
+/** Makes a group at the gateway that listens here. */
+export async function makeGroup(url: string, group: NewGroup): Promise<GroupId> {
+  const reply = await administrate(`${url}/admin/v1/groups`, group);
+  expect(reply.status).to.equal(201);
+  return ((await reply.json()) as AdminGroup).id;
 }
 
 /** Sends this to the admin API. */

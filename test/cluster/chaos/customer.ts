@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { KeyId } from '../../../src/contract/ids.ts';
+import type { AccountId } from '../../../src/contract/ids.ts';
 import type { RequestRecord } from '../../../src/contract/types.ts';
 import { callerOf, expectRecord, type Caller } from '../../records/caller.ts';
 import { administrate, type Key } from '../open-cluster.ts';
@@ -18,10 +18,16 @@ export interface Diary {
   readonly cancels: Map<string, Promise<number>>;
 }
 
+/** A key, or the group of several. */
+export interface Account {
+  readonly id: AccountId;
+  /** Where the admin API has it. */
+  readonly path: string;
+  /** What was paid in all, in millionths. Known once all payments have arrived. */
+  paidMicro: number;
+}
+
 export interface Customer {
-  readonly keyId: KeyId;
-  /** What he has paid in all, in millionths. Known once all his payments have arrived. */
-  readonly paidMicro: number;
   /** Sends one request after the other until this time. */
   run(untilMs: number): Promise<void>;
   /** Sees to it that every payment has arrived. */
@@ -31,7 +37,8 @@ export interface Customer {
 interface CustomerOptions {
   readonly name: string;
   readonly key: Key;
-  readonly paidMicro: number;
+  /** That of the key, and that of its group if it has one. */
+  readonly accounts: readonly Account[];
   readonly nodes: readonly Node[];
   readonly diary: Diary;
   readonly plans: Map<string, Plan>;
@@ -45,8 +52,8 @@ const TRIES = 4;
 const REMEMBERED = 40;
 
 /** Somebody with a prepaid key, who pays for more from time to time. */
-export function createCustomer({ name, key, paidMicro, nodes, diary, plans, random }: CustomerOptions): Customer {
-  const unpaid = new Set<number>();
+export function createCustomer({ name, key, accounts, nodes, diary, plans, random }: CustomerOptions): Customer {
+  const unpaid = new Map<number, Account>();
   const earlier: Plan[] = [];
   let payments = 0;
   let requests = 0;
@@ -125,19 +132,15 @@ export function createCustomer({ name, key, paidMicro, nodes, diary, plans, rand
     diary.finals.set(record.request_id, record);
   }
 
-  async function pay(time: number): Promise<void> {
-    const entry = { amount: (TOP_UP_MICRO / 1e6).toFixed(6), note: '', reference: `payment ${time}` };
+  async function pay(time: number, { path }: Account): Promise<void> {
+    const entry = { amount: (TOP_UP_MICRO / 1e6).toFixed(6), note: '', reference: `payment ${time} of ${name}` };
     const { url } = random.pick(nodes);
-    const reply = await ask(() => administrate(`${url}/admin/v1/keys/${key.id}/credits`, entry));
+    const reply = await ask(() => administrate(`${url}/admin/v1/${path}/credits`, entry));
     // With the same reference it is not added twice.
     if (reply?.status === 200 || reply?.status === 201 || reply?.status === 409) unpaid.delete(time);
   }
 
   return {
-    keyId: key.id,
-    get paidMicro() {
-      return paidMicro + payments * TOP_UP_MICRO;
-    },
     async run(untilMs) {
       while (Date.now() < untilMs) {
         const repeated = earlier.length > 0 && random.happens(0.2) ? random.pick(earlier) : undefined;
@@ -150,17 +153,18 @@ export function createCustomer({ name, key, paidMicro, nodes, diary, plans, rand
         const last = diary.attempts.findLast((made) => made.plan === plan)?.requestId;
         if (last !== undefined) await look(at(random.pick(nodes)), `/api/v1/requests/${last}`);
         if (random.happens(0.1)) {
-          payments += 1;
-          unpaid.add(payments);
+          const account = random.pick(accounts);
+          account.paidMicro += TOP_UP_MICRO;
+          unpaid.set((payments += 1), account);
         }
-        for (const payment of unpaid) await pay(payment);
+        for (const [time, account] of unpaid) await pay(time, account);
         await delay(random.between(0, 300));
       }
     },
     async settle() {
       for (let turn = 0; unpaid.size > 0; turn += 1) {
         expect(turn, 'tries to pay').to.be.below(100);
-        for (const payment of unpaid) await pay(payment);
+        for (const [time, account] of unpaid) await pay(time, account);
       }
     },
   };

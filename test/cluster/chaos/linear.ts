@@ -35,8 +35,8 @@ function effectsOf(attempts: readonly Seen[], records: Records): readonly Effect
   for (const { startMs: fromMs, endMs: untilMs, requestId, end } of attempts) {
     const code = end.kind === 'error' ? end.code : '';
     if (code === 'duplicate_request') effects.push({ fromMs, untilMs, needs: requestId, leaves: requestId });
-    // A duplicate is found before the funds are looked at.
-    if (code === 'insufficient_credits') effects.push({ fromMs, untilMs, needs: undefined, leaves: undefined });
+    // A duplicate is found before rates and funds are looked at.
+    if (REFUSED_FUNDS.has(code)) effects.push({ fromMs, untilMs, needs: undefined, leaves: undefined });
     if (requestId === undefined || code === 'duplicate_request' || !records.has(requestId)) continue;
     written.add(requestId);
     // A client that was told the end was told after that was on disk.
@@ -50,6 +50,8 @@ function effectsOf(attempts: readonly Seen[], records: Records): readonly Effect
     for (const id of found) add(id, Math.min(...unseen.map(({ startMs }) => startMs)), Infinity, Infinity);
   return effects;
 }
+
+const REFUSED_FUNDS = new Set(['insufficient_credits', 'spend_limit_exceeded', 'rate_limit_exceeded']);
 
 /** Tries every order, as Wing and Gong do: what comes next began before anything that is left had to be over. */
 function hasOrder(effects: readonly Effect[], holds: string | undefined): boolean {

@@ -19,7 +19,9 @@ export async function describeChaos(report: ChaosReport): Promise<string> {
     ['records', String(verdict.records.size)],
     ['calls to the backend', String(report.backendCalls)],
     ['409 for a duplicate', count(isError('duplicate_request'))],
-    ['402', count(isError('insufficient_credits'))],
+    ['402 for want of credits', count(isError('insufficient_credits'))],
+    ['402 for the limit of a day', count(isError('spend_limit_exceeded'))],
+    ['429 for the limit of a minute', count(isError('rate_limit_exceeded'))],
     ['503 for want of the database', count(isError('store_unavailable'))],
     ['503 while draining', count(isError('gateway_draining'))],
     ['no reply', count(({ end }) => end.kind === 'no reply')],
@@ -29,7 +31,10 @@ export async function describeChaos(report: ChaosReport): Promise<string> {
     ['the same, p90 ms', cancels.length === 0 ? '–' : percentile(cancels, 90).toFixed(0)],
     ['records that a dead gateway left and another closed', String(closedMs.length)],
     ['longest until one was closed, s', (Math.max(0, ...closedMs) / 1000).toFixed(1)],
-    ['longest from the database being back to an answer, s', (longestReturn(report) / 1000).toFixed(1)],
+    [
+      'longest from the database being back to an answer, while a gateway could give it, s',
+      (longestReturn(report) / 1000).toFixed(1),
+    ],
     ['until nothing was unfinished in the end, s', (report.settledMs / 1000).toFixed(1)],
   ];
   return [
@@ -81,13 +86,28 @@ function findClosings({ diary, verdict }: ChaosReport): number[] {
   });
 }
 
-function longestReturn({ faults, diary }: ChaosReport): number {
+/** Of the time in which somebody could answer: the database was there, and a gateway that could speak to it. */
+function longestReturn({ faults, nodes, diary }: ChaosReport): number {
   const answered = diary.attempts.filter(({ end }) => end.kind === 'ended' && end.how === 'completed');
+  const isAway = (spans: readonly Span[], ms: number) =>
+    spans.some(({ fromMs, untilMs }) => fromMs <= ms && ms < untilMs);
+  const canAnswer = (ms: number) => !isAway(faults.outages, ms) && nodes.some(({ silences }) => !isAway(silences, ms));
+  const bounds = [...faults.outages, ...nodes.flatMap(({ silences }) => silences)]
+    .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs])
+    .sort((one, other) => one - other);
   return Math.max(
     0,
     ...faults.outages.flatMap(({ untilMs }) => {
       const next = Math.min(...answered.filter(({ startMs }) => startMs >= untilMs).map(({ endMs }) => endMs));
-      return next === Infinity ? [] : [next - untilMs];
+      if (next === Infinity) return [];
+      const times = [untilMs, ...bounds.filter((ms) => ms > untilMs && ms < next), next];
+      const spans = times.slice(1).map((toMs, at) => ({ fromMs: times[at] ?? toMs, toMs }));
+      return spans.filter(({ fromMs }) => canAnswer(fromMs)).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
     }),
   );
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AccountId } from '../../../src/contract/ids.ts';
 import type { RequestRecord } from '../../../src/contract/types.ts';
 import { startScriptedBackend } from '../../support/backend.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
-import { clusterSettings, issueKey } from '../open-cluster.ts';
+import { clusterSettings, issueKey, makeGroup, type NewGroup } from '../open-cluster.ts';
 import type { Attempt } from './attempts.ts';
-import { createCustomer, type Customer, type Diary } from './customer.ts';
+import { createCustomer, type Account, type Customer, type Diary } from './customer.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createNode, type Node } from './nodes.ts';
 import type { Plan } from './plans.ts';
@@ -30,6 +31,14 @@ export interface ChaosReport {
 const CUSTOMERS = 24;
 /** Some are rich, and some have to wait for their own payments. */
 const CREDITS_MICRO = [1_000_000, 2500];
+/** Half of the customers share these, whose credits or limits some of their requests exceed. */
+const GROUPS: readonly NewGroup[] = [
+  { name: 'rich', credits: '1' },
+  { name: 'poor', credits: '0.005' },
+  // It refuses when two ask at once, and after some twenty requests everybody.
+  { name: 'thrifty', credits: '1', limits: { spend_per_day: '0.003' } },
+  { name: 'slow', credits: '1', limits: { requests_per_minute: 20 } },
+];
 /** Longer than what a dead gateway has left may stay unfinished. */
 const SETTLED_WITHIN_MS = 90_000;
 
@@ -76,12 +85,25 @@ export async function runChaos(options: {
     await watchFinalRecords(database.url);
     const calls = followPlans(backend, plans);
     const customers: Customer[] = [];
+    const accounts: Account[] = [];
+    const open = (id: AccountId, path: string, credits: string): Account => {
+      const account = { id, path, paidMicro: Math.round(Number(credits) * 1e6) };
+      accounts.push(account);
+      return account;
+    };
+    const url = nodes[0]?.url ?? '';
+    const groups: Account[] = [];
+    for (const group of GROUPS) groups.push(open(await makeGroup(url, group), `groups/${group.name}`, group.credits));
     // One after the other: a busy machine may not write all keys within the time for one.
     for (let index = 0; index < CUSTOMERS; index += 1) {
-      const paidMicro = CREDITS_MICRO[index % CREDITS_MICRO.length] ?? 0;
-      const key = await issueKey(nodes[0]?.url ?? '', (paidMicro / 1e6).toFixed(6));
+      const credits = ((CREDITS_MICRO[index % CREDITS_MICRO.length] ?? 0) / 1e6).toFixed(6);
+      const at = index % (2 * GROUPS.length);
+      const key = await issueKey(url, credits, GROUPS[at]?.name);
+      const own = open(key.id, `keys/${key.id}`, credits);
+      const group = groups[at];
+      const paid = group === undefined ? [own] : [own, group];
       const name = `c${index}`;
-      customers.push(createCustomer({ name, key, paidMicro, nodes, diary, plans, random: random.fork() }));
+      customers.push(createCustomer({ name, key, accounts: paid, nodes, diary, plans, random: random.fork() }));
     }
     const faults = createFaults({ nodes, server, random: random.fork() });
     const startMs = Date.now();
@@ -98,7 +120,7 @@ export async function runChaos(options: {
       const settledMs = Date.now() - overMs;
       // The logs to their end.
       await Promise.all(nodes.map((node) => node.drain()));
-      const evidence = { databaseUrl: database.url, diary, customers, failures, stderr, log };
+      const evidence = { databaseUrl: database.url, diary, accounts, failures, stderr, log };
       const verdict = await judge({ ...evidence, repeated: calls.repeated });
       const seconds = (Date.now() - startMs) / 1000;
       return { seconds, nodes, faults, diary, backendCalls: calls.calls, settledMs, verdict };

@@ -1,15 +1,23 @@
 import { checkServer } from '../../../src/store/postgres/check.ts';
 import { expectServerBooksToAddUp } from '../../support/books.ts';
 import type { Attempt } from './attempts.ts';
-import type { Customer, Diary } from './customer.ts';
+import type { Account, Diary } from './customer.ts';
 import { findMisplaced, findUnordered } from './linear.ts';
-import { findBrokenFinals, readLedger, readRecords, type RecordRow } from './witness.ts';
+import {
+  findBrokenFinals,
+  findExceededLimits,
+  readDays,
+  readLedger,
+  readRecords,
+  type DayRow,
+  type RecordRow,
+} from './witness.ts';
 
 /** What a run leaves behind. */
 export interface Evidence {
   readonly databaseUrl: string;
   readonly diary: Diary;
-  readonly customers: readonly Customer[];
+  readonly accounts: readonly Account[];
   /** What the backend was asked for again. */
   readonly repeated: readonly string[];
   /** What was found while the run went on. */
@@ -63,12 +71,19 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       .map(({ made, row }) => `${show(made)}, but the record is ${JSON.stringify(row)}`),
   );
   expectNone('the attempts with one idempotency key have an order', findUnordered(diary.attempts, records));
-  const ledgers = Map.groupBy(await readLedger(databaseUrl), ({ keyId }) => keyId);
+  const ledgers = Map.groupBy(await readLedger(databaseUrl), ({ accountId }) => accountId);
   expectNone(
-    'the order of each ledger is one of its customer',
+    'the order of each ledger is one of its customers',
     [...ledgers.values()].flatMap((ledger) => findMisplaced(diary.attempts, records, ledger)),
   );
   expectNone('the books add up', await findWrongBooks(evidence));
+  expectNone('no group has gone beyond its limits', await findExceededLimits(databaseUrl));
+  const days = await readDays(databaseUrl);
+  expectNone(
+    'nothing is reserved beyond the limit of a day',
+    days.filter(({ kind, usedMicro, limitMicro }) => kind === 'reserve' && usedMicro > limitMicro).map(showDay),
+  );
+  expectNone('a request is refused for the limit of a day only at the limit', findWrongRefusals(diary.attempts, days));
   expectNone('nothing unexpected in the logs', [
     ...evidence.log.filter((line) => /"level":60|internal_error/.test(line)),
     ...(evidence.stderr.trim() === '' ? [] : [evidence.stderr.slice(0, 500)]),
@@ -90,6 +105,8 @@ function isRefusal({ status, code }: Extract<Attempt['end'], { kind: 'error' }>)
 /** Errors that are ours, before there is a record (contract, section 6). */
 const REFUSALS: ReadonlySet<string> = new Set([
   'insufficient_credits',
+  'spend_limit_exceeded',
+  'rate_limit_exceeded',
   'store_unavailable',
   'gateway_draining',
   'server_overloaded',
@@ -106,6 +123,20 @@ function disagrees({ end }: Attempt, row: RecordRow | undefined): boolean {
     default:
       return false;
   }
+}
+
+/** Only groups have a limit per day. None may refuse before so much is spent and reserved that the next request can go beyond it. */
+function findWrongRefusals(attempts: readonly Attempt[], days: readonly DayRow[]): readonly string[] {
+  const largestMicro = Math.max(0, ...days.map(({ kind, amountMicro }) => (kind === 'reserve' ? -amountMicro : 0)));
+  const full = days.filter(({ usedMicro, limitMicro }) => usedMicro + largestMicro > limitMicro);
+  const firstMs = Math.min(Infinity, ...full.map(({ createdAtMs }) => createdAtMs));
+  return attempts
+    .filter(({ end, endMs }) => end.kind === 'error' && end.code === 'spend_limit_exceeded' && endMs < firstMs)
+    .map(show);
+}
+
+function showDay({ name, createdAtMs, usedMicro, limitMicro }: DayRow): string {
+  return `${name} at ${new Date(createdAtMs).toISOString()}: ${usedMicro} of ${limitMicro}`;
 }
 
 /** More than one record that keeps the same key. */
@@ -128,16 +159,16 @@ function findChanged({ finals }: Diary, records: ReadonlyMap<string, RecordRow>)
     .map(({ request_id: id, status }) => `${id} was ${status} and is ${JSON.stringify(records.get(id))}`);
 }
 
-async function findWrongBooks({ databaseUrl, customers }: Evidence): Promise<readonly string[]> {
+async function findWrongBooks({ databaseUrl, accounts }: Evidence): Promise<readonly string[]> {
   const { problems } = await checkServer(databaseUrl);
   const wrong = await Promise.all(
-    customers.map(async ({ keyId, paidMicro }) => {
+    accounts.map(async ({ id, paidMicro }) => {
       try {
-        const { balanceMicro, spentMicro } = await expectServerBooksToAddUp(databaseUrl, keyId, true);
+        const { balanceMicro, spentMicro } = await expectServerBooksToAddUp(databaseUrl, id, true);
         if (balanceMicro + spentMicro === paidMicro) return [];
-        return [`${keyId} has paid ${paidMicro}, spent ${spentMicro} and has ${balanceMicro}`];
+        return [`${id} has paid ${paidMicro}, spent ${spentMicro} and has ${balanceMicro}`];
       } catch (error) {
-        return [`${keyId}: ${error instanceof Error ? error.message : 'unknown'}`];
+        return [`${id}: ${error instanceof Error ? error.message : 'unknown'}`];
       }
     }),
   );

@@ -57,9 +57,10 @@ export async function readRecords(url: string): Promise<ReadonlyMap<string, Reco
 }
 
 export interface LedgerRow {
-  readonly keyId: string;
+  /** Of the key or of the group. */
+  readonly accountId: string;
   readonly requestId: string | null;
-  /** Entries of one key are numbered in the order in which they were made. */
+  /** Entries of one account are numbered in the order in which they were made. */
   readonly seq: number;
 }
 
@@ -67,8 +68,42 @@ export interface LedgerRow {
 export function readLedger(url: string): Promise<readonly LedgerRow[]> {
   return query<LedgerRow & QueryResultRow>(
     url,
-    `SELECT key_id AS "keyId", request_id AS "requestId", ledger.seq::float8 AS seq
-     FROM ledger JOIN keys ON keys.seq = ledger.key ORDER BY ledger.seq`,
+    `SELECT coalesce(key_id, groups.group_id) AS "accountId", request_id AS "requestId", ledger.seq::float8 AS seq
+     FROM ledger LEFT JOIN keys ON keys.seq = ledger.key LEFT JOIN groups ON -groups.seq = ledger.key
+     ORDER BY ledger.seq`,
+  );
+}
+
+/** The groups that have spent or asked more than they may, on the last day or in the last minute in which they did. */
+export async function findExceededLimits(url: string): Promise<readonly string[]> {
+  const rows = await query<{ text: string }>(
+    url,
+    `SELECT name || ' has spent ' || day_spent_micro || ' and asked ' || minute_requests || ' times' AS text
+     FROM groups WHERE day_spent_micro > spend_per_day_micro OR minute_requests > requests_per_minute`,
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** Where the limit per day of a group stood once an entry of its ledger was made. In millionths. */
+export interface DayRow {
+  readonly name: string;
+  readonly kind: string;
+  readonly createdAtMs: number;
+  readonly amountMicro: number;
+  /** Spent on the day of the entry, with what was reserved then. */
+  readonly usedMicro: number;
+  readonly limitMicro: number;
+}
+
+/** Every entry of the groups with a limit per day, in the order in which they were made. */
+export function readDays(url: string): Promise<readonly DayRow[]> {
+  return query<DayRow & QueryResultRow>(
+    url,
+    `SELECT name, kind, ledger.created_at_ms::float8 AS "createdAtMs", amount_micro::float8 AS "amountMicro",
+       (-sum(amount_micro) FILTER (WHERE kind IN ('reserve', 'release', 'settle'))
+         OVER (PARTITION BY ledger.key, ledger.created_at_ms / 86400000 ORDER BY ledger.seq))::float8 AS "usedMicro",
+       spend_per_day_micro::float8 AS "limitMicro"
+     FROM ledger JOIN groups ON -groups.seq = ledger.key WHERE spend_per_day_micro IS NOT NULL ORDER BY ledger.seq`,
   );
 }
 
