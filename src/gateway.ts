@@ -1,16 +1,19 @@
 import type { Logger } from 'pino';
+import { createAlerts, type Alerts } from './alerts/alerts.ts';
+import { openWebhook } from './alerts/webhook.ts';
 import { loadAcceptedCallers, NO_CALLERS, type AcceptedCallers } from './accounts/accepted-callers.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
 import { createBackends, type BackendChange, type SingleBackend } from './backend/backends.ts';
+import { createFailover } from './backend/failover.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import { createInputCounter } from './backend/input-counter.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
-import type { AdminBackend } from './contract/types.ts';
+import type { AdminBackend, AdminLimit } from './contract/types.ts';
 import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import type { Environment } from './config/settings.ts';
@@ -20,6 +23,7 @@ import type { BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
 import { describeBackends } from './http/backends.ts';
+import { describeLimits } from './http/limits.ts';
 import { createLoad } from './http/access/load.ts';
 import { createProxies } from './http/passthrough/proxies.ts';
 import { createProxy, type Proxy } from './http/passthrough/relay.ts';
@@ -38,6 +42,7 @@ import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
 import { createLogger, openLogOutput } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import { createStatsObserver } from './telemetry/request-stats.ts';
 import { openTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import { createSockets } from './web-socket/sockets.ts';
@@ -78,6 +83,7 @@ export interface GatewayOverrides {
 }
 
 export type ListBackends = () => readonly AdminBackend[];
+export type ListLimits = () => readonly AdminLimit[];
 
 export interface SharedParts {
   readonly demoBaseUrl: string | null;
@@ -85,6 +91,7 @@ export interface SharedParts {
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
   /** Returns what lists those of all processes. */
   readonly joinBackends: (listOwn: ListBackends) => () => Promise<readonly AdminBackend[]>;
+  readonly joinLimits: (listOwn: ListLimits) => () => Promise<readonly AdminLimit[]>;
 }
 
 /**
@@ -104,16 +111,22 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   // Who sets the time of day also says how it passes.
   const steadyMs = overrides.nowMs ?? (() => performance.now());
   const files = shared?.files ?? createCurrentFiles({ ...config, log });
-  const opened = await openBackends(config, { ...overrides, files, steadyMs }, log);
-  const { isDemo, keyOwner, backends, proxies } = opened;
+  const alerts = openAlerts(config, { store: records, files, nowMs, log });
+  const opened = await openBackends(config, { ...overrides, files, steadyMs, alerts }, log);
+  const { isDemo, keyOwner, backends, failover, proxies } = opened;
 
   const listOwn = (): readonly AdminBackend[] => describeBackends(backends.states(), nowMs());
 
   const sockets = createSockets();
   const load = createLoad(config);
+  const listOwnLimits = (): readonly AdminLimit[] => describeLimits(load);
+  const stats = createStatsObserver({ write: (counted) => records.addRequestStats(counted), nowMs });
   const { observe, metrics } = await openTelemetry({
     backends,
-    counted: wantsMetrics(config) ? { backend: backends, relay: opened.relayed, webSockets: sockets } : null,
+    stats,
+    counted: wantsMetrics(config)
+      ? { backend: backends, relay: opened.relayed, webSockets: sockets, store: records, alerts }
+      : null,
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
 
@@ -123,7 +136,16 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const acceptedCallers = overrides.acceptedCallers ?? loaded;
   const rateLimits = isManaged ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
-    rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
+    rateLimits === undefined
+      ? ADMIT_ALL
+      : createAdmission({
+          ...config,
+          accounts,
+          rateLimits,
+          prices,
+          nowMs,
+          onShort: alerts.noteRefusal,
+        });
 
   const running = createRunningRequests();
   const stopWatching = watchCancels(store, running);
@@ -164,8 +186,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     routes: backends.routes,
     backends,
     listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
-    backend: overrides.backend ?? backends,
-    relay: backends,
+    listLimits: shared?.joinLimits(listOwnLimits) ?? (async () => listOwnLimits()),
+    backend: overrides.backend ?? failover,
+    relay: failover,
     refusals: backends.refusals,
     inputCounter: backends,
     proxies,
@@ -175,6 +198,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     large,
     tokenizer,
     observe,
+    stats,
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
     authenticator: createAuthenticator({ ...config, accounts, acceptedCallers, identities, nowMs }),
     load,
@@ -225,8 +249,33 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     await tokenizer.close();
     await large.close();
     await opened.close();
+    await alerts.close();
+    await stats.close();
     await store.close();
   }
+}
+
+interface OpenAlertsOptions {
+  readonly store: Store;
+  readonly files: Pick<CurrentFiles, 'prices'>;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+/** Looks at funds only where somebody hears of it. */
+function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOptions): Alerts {
+  const { alertWebhook, alertThresholds, databaseUrl } = config;
+  return createAlerts({
+    store,
+    storeKind: databaseUrl.startsWith('postgres') ? 'postgres' : 'sqlite',
+    isManaged: config.authMode === 'managed',
+    thresholds: alertThresholds,
+    openWebhook: alertWebhook && ((count) => openWebhook({ ...alertWebhook, nowMs, log, count })),
+    currency: () => files.prices.present?.currency ?? null,
+    nowMs,
+    log,
+    ...(alertWebhook === null && !wantsMetrics(config) && { everyMs: 0 }),
+  });
 }
 
 /** Returns no more than the thread needs, since a thread cannot be sent everything. */
@@ -247,11 +296,16 @@ function settingsOfThread(config: Config, secret: string): ThreadSettings {
 
 interface OpenBackendsOptions extends GatewayOverrides {
   readonly files: Pick<CurrentFiles, 'backends'>;
+  readonly alerts: Pick<Alerts, 'noteRest'>;
   readonly steadyMs: () => number;
 }
 
 /** Opens the chat backends, and the proxies to their other paths. */
-async function openBackends(config: Config, { backend, shared, files, steadyMs }: OpenBackendsOptions, log: Logger) {
+async function openBackends(
+  config: Config,
+  { backend, shared, files, steadyMs, alerts }: OpenBackendsOptions,
+  log: Logger,
+) {
   const isDemo = isDemoOf(config);
   const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
   const baseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
@@ -293,11 +347,15 @@ async function openBackends(config: Config, { backend, shared, files, steadyMs }
     keyOwner,
     nowMs: steadyMs,
     open,
-    onChange: (change) => logChange(change, log),
+    onChange(change) {
+      logChange(change, log);
+      if (change.state === 'resting') void alerts.noteRest(change);
+    },
   });
   files.backends.onReplace((table) => {
     if (table !== null) backends.replace(table.backends);
   });
+  const failover = createFailover({ ...config, backends, nowMs: steadyMs });
   const proxies = createProxies({ ...config, backends, proxyOf });
 
   function proxyOf(single: SingleBackend): Proxy {
@@ -319,7 +377,7 @@ async function openBackends(config: Config, { backend, shared, files, steadyMs }
     await demo?.close();
   }
 
-  return { isDemo, keyOwner, backends, proxies, relayed: { connections }, close } as const;
+  return { isDemo, keyOwner, backends, failover, proxies, relayed: { connections }, close } as const;
 }
 
 function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }: Config, baseUrl: string): BackendSpec {

@@ -1,13 +1,13 @@
-import { findNodeProblem } from './process/node-version.ts';
+import { findStartProblem } from './process/start-problem.ts';
 
-const nodeProblem = findNodeProblem(process.versions.node);
-if (nodeProblem === undefined) {
+const problem = findStartProblem();
+if (problem === undefined) {
   // The import is dynamic, because an old Node crashes in the database driver before it prints.
   const { keepCompiled } = await import('./process/compile-cache.ts');
   keepCompiled(import.meta.dirname, process.env);
   const { serve } = await import('./process/serve.ts');
   await serve();
 } else {
-  console.error(nodeProblem);
+  console.error(problem);
   process.exitCode = 1;
 }

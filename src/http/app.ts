@@ -17,6 +17,8 @@ import { createAdminApi } from './admin.ts';
 import { createAdminRequests } from './records/admin-requests.ts';
 import { createBackendRoutes } from './backends.ts';
 import { createChatCompletion } from './chat/chat.ts';
+import { createLimitsRoute } from './limits.ts';
+import { showPrices } from './prices.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
 import { showHealth, showReadiness } from './operate.ts';
 import { createConsole } from './pages/console.ts';
@@ -27,6 +29,7 @@ import { showKey } from './records/key.ts';
 import { createReadLimits } from './records/read-limits.ts';
 import { createRequestRoutes } from './records/requests.ts';
 import { showUsage, showUsageOfAll } from './records/usage.ts';
+import { showUsageTotals } from './records/usage-totals.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
 import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
@@ -106,7 +109,10 @@ function createAdmin(services: Services): RequestHandler {
     administration,
     requests: createAdminRequests({ ...services, administration }),
     showUsageOfAll: showUsageOfAll({ ...services, administration }),
+    showUsageTotals: showUsageTotals({ ...services, administration }),
     backends: createBackendRoutes(services),
+    listLimits: createLimitsRoute(services.listLimits),
+    showPrices: showPrices(services.prices),
     mode: services.authMode,
   });
 }

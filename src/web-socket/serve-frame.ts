@@ -13,6 +13,7 @@ import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } from '../requests/frame.ts';
+import { noteCaller } from '../requests/facts.ts';
 import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
 import type { LargeRequests } from '../requests/large/thread.ts';
 import { nextTurn } from '../requests/next-turn.ts';
@@ -52,7 +53,7 @@ export async function serveFrame(
   const { facts } = reply;
   const { caller, noteReply } = await options.authenticator(credentials);
   const { key } = caller;
-  facts.keyPrefix = key?.prefix;
+  noteCaller(facts, caller);
   try {
     // A duplicate is answered at any time.
     if (key !== undefined && !bytes.includes('idempotency_key')) options.rateLimits?.check(key, 0);

@@ -9,7 +9,7 @@ export type Finish =
 export function readFinishReason(finishReason: string | undefined, complete: boolean): Finish {
   switch (finishReason) {
     case undefined:
-      return complete ? { kind: 'completed' } : failed('The backend ended its answer before it was complete.');
+      return complete ? { kind: 'completed' } : { kind: 'failed', error: brokenOff() };
     case 'length':
     case 'model_length':
     case 'max_tokens':
@@ -19,7 +19,7 @@ export function readFinishReason(finishReason: string | undefined, complete: boo
     case 'error':
     case 'abort':
     case 'insufficient_system_resource':
-      return failed('The backend gave up on its answer.');
+      return { kind: 'failed', error: upstreamError('The backend gave up on its answer.') };
     default:
       return { kind: 'completed' };
   }
@@ -30,6 +30,11 @@ export function isCutOff({ code }: ApiError): boolean {
   return code === 'upstream_error' || code === 'upstream_timeout';
 }
 
-function failed(message: string): Finish {
-  return { kind: 'failed', error: new ApiError('upstream_error', { message }) };
+/** Returns the failure of an answer that has ended without a finish reason. */
+export function brokenOff(): ApiError {
+  return upstreamError('The backend ended its answer before it was complete.');
+}
+
+function upstreamError(message: string): ApiError {
+  return new ApiError('upstream_error', { message });
 }

@@ -60,7 +60,7 @@ function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: read
   const written = completion ?? difference(total, prompt);
   const input = read ?? 0;
   // xAI and Gemini charge reasoning in addition to the completion. Gemini shows it in the total only.
-  const beyond = read === undefined ? 0 : (difference(total, input + (written ?? 0)) ?? 0);
+  const beyond = difference(total, input + (written ?? 0)) ?? 0;
   const output = (written ?? 0) + beyond;
   const reasoning =
     count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0;

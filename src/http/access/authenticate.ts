@@ -7,7 +7,7 @@ import type { Identities, Identity } from '../../identity/identities.ts';
 import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { AuthMode } from '../../contract/types.ts';
 import type { AcceptedCallers } from '../../accounts/accepted-callers.ts';
-import type { RequestFacts } from '../../requests/facts.ts';
+import { noteCaller, type RequestFacts } from '../../requests/facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
@@ -156,7 +156,7 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
     const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
     res[CALLER] = caller;
     const facts = factsOf(res);
-    facts.keyPrefix = caller.key?.prefix;
+    noteCaller(facts, caller);
     if (noteReply !== undefined) {
       res.once('close', () => {
         const status = res.headersSent ? res.statusCode : 499;

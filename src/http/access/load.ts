@@ -18,6 +18,7 @@ export interface LoadLimits {
 export interface Load {
   /** Takes a request. Its share takes bytes. Throws what `Share.take` throws. */
   enter(holderNow: () => Holder): Share;
+  readonly requests: Pick<Shares, 'used' | 'capacity'>;
   readonly bodyBytes: Shares;
   readonly webSockets: Shares;
   readonly historyBytes: Shares;
@@ -44,6 +45,7 @@ export function createLoad(limits: LoadLimits): Load {
         },
       };
     },
+    requests,
     bodyBytes,
     webSockets: createShares({ capacity: maxWebSockets, largest: 1, callerShare }),
     historyBytes: createShares({ capacity: MAX_HISTORY_BYTES, largest: maxBodyBytes, callerShare }),

@@ -11,6 +11,8 @@ export interface SharesOptions {
 
 /** One kind of thing that all callers share, such as requests that run or bytes of bodies. */
 export interface Shares {
+  readonly capacity: number;
+  readonly used: number;
   /** `holderNow` says who holds it by now, since a stranger can be accepted meanwhile. */
   open(holderNow: () => Holder): Share;
 }
@@ -54,6 +56,10 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
   const mostOfStrangers = atLeastLargest(ALL_STRANGERS);
 
   return {
+    capacity,
+    get used() {
+      return used;
+    },
     open(holderNow) {
       const held: Held = { holderNow, holder: holderNow(), amount: 0 };
       return {

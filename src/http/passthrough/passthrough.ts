@@ -13,11 +13,12 @@ import type { LargeRequests } from '../../requests/large/thread.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
 import type { Models } from '../../core/models.ts';
+import type { Prices } from '../../core/money/pricing.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
-import { describeModel, describeModels, listWithAliases, namedModel, type ModelAliases } from './models.ts';
+import { describeModel, describeModels, listWithAliases, namedModel, type Known, type ModelAliases } from './models.ts';
 import type { Proxies, RoutedForwarding } from './proxies.ts';
 import { untilServed } from '../until-served.ts';
 
@@ -26,6 +27,7 @@ export interface PassthroughOptions {
   readonly backends: Pick<Backends, 'routes' | 'specs'>;
   readonly passthroughPaths: readonly string[];
   readonly models: { readonly present: Pick<Models, 'find'> | null };
+  readonly prices: { readonly present: Pick<Prices, 'currency' | 'find'> | null };
   /** The fields that the backend refuses. */
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
@@ -42,8 +44,10 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxies, backends, models, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
+  const { proxies, backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
   const router = express.Router();
+  const isNothingKnown = (): boolean => models.present === null && prices.present === null && !refusals.any();
+  const known = (): Known => ({ models: models.present, prices: prices.present, refusals });
 
   const forward = (req: Request, res: Response, forwarding: Partial<RoutedForwarding> = {}): Promise<void> => {
     const { path = pathOf(req), route = firstRoute(backends.specs) } = forwarding;
@@ -85,11 +89,11 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const isShared = keyOwner === 'gateway';
       const aliases = aliasesOf(backends.specs);
       const isMerged = backends.specs.length > 1;
-      const isAsIs = !isMerged && aliases.size === 0 && !forCodex && models.present === null && !refusals.any();
+      const isAsIs = !isMerged && aliases.size === 0 && !forCodex && isNothingKnown();
       if (!isShared && isAsIs) return forward(req, res);
       const toList = (answer: unknown): object | undefined => {
         const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
-        const list = listed && describeModels(listed, aliases, { models: models.present, refusals });
+        const list = listed && describeModels(listed, aliases, known());
         // A list that cannot be parsed cannot be filtered by what the key may use.
         if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
         return forCodex ? withCodexModels(list) : list;
@@ -126,9 +130,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const { modelAliases: aliases } = route;
       const model = aliases.get(name);
       if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
-      const isAsIs = models.present === null && !refusals.any();
+      const isAsIs = isNothingKnown();
       const described = (found: unknown): object | undefined => {
-        const entry = describeModel(found, aliases, { models: models.present, refusals });
+        const entry = describeModel(found, aliases, known());
         return isObject(entry) ? entry : undefined;
       };
       if (model === undefined && isAsIs) return forward(req, res, { route });

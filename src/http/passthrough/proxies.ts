@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
-import { MAX_TRIES, type Backends, type SingleBackend, type Try, type TryEnd } from '../../backend/backends.ts';
+import type { Backends, SingleBackend, Try, TryEnd } from '../../backend/backends.ts';
+import { MAX_TRIES } from '../../backend/failover.ts';
 import { withKey } from '../../backend/key-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Route } from '../../core/routes.ts';

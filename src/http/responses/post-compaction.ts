@@ -4,9 +4,9 @@ import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import { modelCallOf, type ResponsePlan } from '../../requests/plan.ts';
-import { askedAgain, askedOf, isLarge, pinnedTo, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
+import { planCreate } from './plan-create.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 
@@ -18,18 +18,13 @@ const OPTIONS = { endpoint: 'responses.compact' } as const;
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const isInThread = isLarge(incoming, services);
-    const plan = isInThread
-      ? await services.large.prepare(incoming, OPTIONS)
-      : prepare(askedOf(incoming), OPTIONS, services);
+    const { plan, prepareFor } = await planCreate(incoming, OPTIONS, services);
     await respond(
       {
         ...incoming,
         ...OPTIONS,
-        prepareFor: (backend) =>
-          isInThread
-            ? services.large.prepare(incoming, OPTIONS, backend)
-            : prepare(askedAgain(incoming), OPTIONS, pinnedTo(services, backend)),
+        isToldAtEnd: true,
+        prepareFor,
         openReply: (translator) =>
           createJsonReply(res, translator, {
             stallMs: services.clientStallMs,

@@ -1,10 +1,10 @@
 import type { RequestHandler } from 'express';
 import type { LargeRequests } from '../../requests/large/thread.ts';
-import { askedAgain, askedOf, isLarge, pinnedTo, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
+import { planCreate } from './plan-create.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
 export interface PostResponseOptions {
@@ -25,18 +25,13 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
 
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const isInThread = isLarge(incoming, services);
-    const plan = isInThread
-      ? await services.large.prepare(incoming, OPTIONS)
-      : prepare(askedOf(incoming), OPTIONS, services);
+    const { plan, prepareFor } = await planCreate(incoming, OPTIONS, services);
     await respond(
       {
         ...incoming,
         ...OPTIONS,
-        prepareFor: (backend) =>
-          isInThread
-            ? services.large.prepare(incoming, OPTIONS, backend)
-            : prepare(askedAgain(incoming), OPTIONS, pinnedTo(services, backend)),
+        isToldAtEnd: !plan.stream,
+        prepareFor,
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)
             return createJsonReply(res, translator, {

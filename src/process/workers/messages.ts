@@ -3,12 +3,13 @@ import type { Config } from '../../config/config.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
-import type { AdminBackend, ModelTable, PriceTable } from '../../contract/types.ts';
+import type { AdminBackend, AdminLimit, ModelTable, PriceTable } from '../../contract/types.ts';
 
 export type PrimaryService = {
   readonly run: StoreClient['run'];
   readonly showMetrics: () => Promise<string>;
   readonly listBackends: () => Promise<readonly AdminBackend[]>;
+  readonly listLimits: () => Promise<readonly AdminLimit[]>;
 };
 
 export type WorkerService = {
@@ -18,6 +19,7 @@ export type WorkerService = {
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
   readonly listBackends: () => readonly AdminBackend[];
+  readonly listLimits: () => readonly AdminLimit[];
   readonly hearCancel: () => void;
   readonly changeTables: (tables: Tables) => void;
   /** `drain` waits for the running requests, `close` does not. Neither is answered. */

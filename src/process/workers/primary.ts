@@ -17,6 +17,7 @@ import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import { joinBackends } from '../../http/backends.ts';
+import { joinLimits } from '../../http/limits.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
@@ -46,7 +47,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
         return reply;
       },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
-      listBackends,
+      listBackends: async () => joinBackends(await askEach(({ rpc }) => rpc.ask('listBackends'))),
+      listLimits: async () => joinLimits(await askEach(({ rpc }) => rpc.ask('listLimits'))),
     } satisfies PrimaryService);
     const leaveMetrics = metrics?.join(() => worker.rpc.ask('snapshotMetrics'));
     const ended = worker.ended.then(async (how) => {
@@ -71,11 +73,11 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   }
 
   /** A worker that hangs is left out. */
-  async function listBackends() {
-    const asked = supervisor.serving.map(({ rpc }) =>
-      Promise.race([rpc.ask('listBackends'), delay(ANSWER_WITHIN_MS, [], { ref: false })]).catch(() => []),
+  function askEach<Item>(ask: (worker: WorkerProcess) => Promise<readonly Item[]>): Promise<(readonly Item[])[]> {
+    const asked = supervisor.serving.map((worker) =>
+      Promise.race([ask(worker), delay(ANSWER_WITHIN_MS, [], { ref: false })]).catch(() => []),
     );
-    return joinBackends(await Promise.all(asked));
+    return Promise.all(asked);
   }
 
   function end(how: 'drain' | 'close', withinMs: number): Promise<void> {

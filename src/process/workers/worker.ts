@@ -3,7 +3,7 @@ import type { BackendTable } from '../../config/backends-file.ts';
 import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
 import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
-import { createGateway, type Gateway, type ListBackends, type SharedParts } from '../../gateway.ts';
+import { createGateway, type Gateway, type ListBackends, type ListLimits, type SharedParts } from '../../gateway.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
@@ -23,6 +23,7 @@ const current: CurrentFiles = {
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
 let listOwnBackends: ListBackends | undefined;
+let listOwnLimits: ListLimits | undefined;
 const cancelListeners = new Set<() => void>();
 
 const service: WorkerService = {
@@ -31,6 +32,7 @@ const service: WorkerService = {
   ping: ignore,
   snapshotMetrics: async () => metrics?.snapshot() ?? [],
   listBackends: () => listOwnBackends?.() ?? [],
+  listLimits: () => listOwnLimits?.() ?? [],
   hearCancel() {
     for (const heard of cancelListeners) heard();
   },
@@ -59,7 +61,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
     {
       log,
       ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
-      shared: { demoBaseUrl, files: current, joinMetrics, joinBackends },
+      shared: { demoBaseUrl, files: current, joinMetrics, joinBackends, joinLimits },
     },
   );
   process.on('uncaughtException', (thrown) => crash(opened, thrown));
@@ -94,6 +96,11 @@ function joinMetrics(own: Metrics): Pick<Metrics, 'show' | 'contentType'> {
 function joinBackends(listOwn: ListBackends): ReturnType<SharedParts['joinBackends']> {
   listOwnBackends = listOwn;
   return () => primary.ask('listBackends');
+}
+
+function joinLimits(listOwn: ListLimits): ReturnType<SharedParts['joinLimits']> {
+  listOwnLimits = listOwn;
+  return () => primary.ask('listLimits');
 }
 
 async function endAfter(closed: Promise<void> | undefined): Promise<void> {
