@@ -1,4 +1,4 @@
-import { atPace, FIRST_DELTAS, PACED } from './goals.ts';
+import { atPace, FIRST_DELTAS, JSON_OF_BACKENDS, PACED, STREAMS_OF_BACKENDS } from './goals.ts';
 import type { Load } from './load.ts';
 import { clusterLoad } from './loads/cluster.ts';
 import { headOfLineLoad, LARGE } from './loads/head-of-line.ts';
@@ -50,7 +50,6 @@ const CONCURRENCIES = [1, 16, 64];
 const RIVALS = [DIRECT, HTTP_PROXY, TRANSLATOR, IN_MEMORY, RECORDS];
 const PROXIES = [HTTP_PROXY, TRANSLATOR, RECORDS];
 const ALL = [...RIVALS, EXPRESS, NO_RECORDS, MANAGED, ON_POSTGRES, MANAGED_ON_POSTGRES];
-const OF_BACKENDS_FILE = BACKEND_COUNTS.map(withBackends);
 
 /** What `--only` can name, in the order of the tables. */
 export const GROUPS = {
@@ -60,9 +59,8 @@ export const GROUPS = {
       ...on([DIRECT], [syncLoad(stage)]),
       ...on(
         ALL,
-        CONCURRENCIES.slice(0, 2).map((concurrency) => jsonLoad(concurrency, toWindow(quick))),
+        CONCURRENCIES.map((concurrency) => jsonLoad(concurrency, toWindow(quick))),
       ),
-      ...on([...ALL, ...OF_BACKENDS_FILE], [jsonLoad(64, toWindow(quick))]),
       ...on(RIVALS, [boundsLoad({ warmUpMs: 100, countedMs: quick ? 100 : 500 })]),
     ],
   },
@@ -71,9 +69,8 @@ export const GROUPS = {
     loads: (_stage, quick) => [
       ...on(
         ALL,
-        CONCURRENCIES.slice(0, 2).map((concurrency) => streamLoad(concurrency, toWindow(quick))),
+        CONCURRENCIES.map((concurrency) => streamLoad(concurrency, toWindow(quick))),
       ),
-      ...on([...ALL, ...OF_BACKENDS_FILE], [streamLoad(64, toWindow(quick))]),
       ...on(
         PROXIES,
         [16, 64].map((concurrency) => streamLoad(concurrency, toWindow(quick), 'different')),
@@ -83,6 +80,17 @@ export const GROUPS = {
         OTHER_KINDS.map((kind) => streamLoad(16, toWindow(quick), kind)),
       ),
     ],
+  },
+  backends: {
+    about: 'what one, three and thirty backends in BACKENDS_FILE cost',
+    loads: (_stage, quick) =>
+      on(
+        [RECORDS, ...BACKEND_COUNTS.map(withBackends)],
+        [
+          { ...jsonLoad(64, toWindow(quick)), name: JSON_OF_BACKENDS },
+          { ...streamLoad(64, toWindow(quick)), name: STREAMS_OF_BACKENDS },
+        ],
+      ),
   },
   paced: {
     about: '64, 500 and 1,000 streams with a delta from time to time',

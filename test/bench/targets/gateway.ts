@@ -72,6 +72,7 @@ async function createEmptyStore(): Promise<Store> {
     ...(await openStore({ databaseUrl: ':memory:', recordRetentionDays: 1 })),
     accept: () => Promise.resolve({ kind: 'accepted' }),
     finish: () => Promise.resolve(undefined),
+    record: () => Promise.resolve(),
     discard: () => Promise.resolve(undefined),
     requestCancel: () => Promise.resolve(undefined),
     find: () => Promise.resolve(undefined),
