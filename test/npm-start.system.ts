@@ -29,6 +29,24 @@ describe('npm, before npm ci', () => {
   }
 });
 
+describe('the programs of a clone, before npm ci', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'clone-'));
+    for (const name of ['package.json', 'src', 'schemas'])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  for (const args of [['src/main.ts'], ['src/cli/main.ts', 'keys', 'list']]) {
+    it(`say what to do first: node ${args.join(' ')}`, async () => {
+      const failed = await run(process.execPath, args, { cwd: folder }).catch((error: unknown) => error);
+      expect(failed).to.include({ code: 1, stderr: 'Nothing is installed yet: run npm ci first.\n' });
+    });
+  }
+});
+
 describe('npm start, under a supervisor', () => {
   it('ends the gateway with the signal that npm gets', async function () {
     if (process.platform === 'win32') this.skip();

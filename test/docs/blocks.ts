@@ -16,6 +16,8 @@ export type How =
   | 'generated'
   /** As the configuration of Codex: `test/clients/codex.test.ts`. */
   | 'codex'
+  /** By the alerts of a webhook: `test/alerts/receiver.system.ts`. */
+  | 'receiver'
   /** As JSON, in which `…` stands for what is left out: `blocks.test.ts`. */
   | 'parsed'
   /** As YAML, or as a unit of systemd: `blocks.test.ts`. */
@@ -44,6 +46,7 @@ interface Rule {
 /** The first one that fits holds. */
 const RULES: readonly Rule[] = [
   { language: 'sh', how: 'shell' },
+  { language: 'js', has: /webhook-signature/, how: 'receiver' },
   { language: 'js', how: 'program' },
   { language: 'python', how: 'program' },
   { language: 'ts', has: /^import .*\bcreateGateway\b/m, how: 'mocha' },
@@ -59,6 +62,7 @@ const RULES: readonly Rule[] = [
   ...['nginx', 'haproxy', 'caddyfile'].map((language) => ({ language, how: 'balancer' }) as const),
   // names.test.ts looks at the metrics in queries, and at the settings in every configuration.
   { language: 'promql', how: 'not run' },
+  { language: 'text', has: /^ALERT_WEBHOOK_URL=/m, how: 'not run' },
 
   // A text is an output, but for these.
   { language: 'text', has: /^docker (?:build|run|exec|compose) /m, how: 'not run' },

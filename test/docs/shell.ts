@@ -27,7 +27,7 @@ const COMMANDS: readonly { readonly begins: RegExp; readonly how: 'shell' | 'sta
   // Without it there would be no test.
   { begins: /^npm ci$/, how: 'done' },
   { begins: /^npm start$/, how: 'start' },
-  { begins: /^(?:npm run -s cli -- |curl |export |cat > )/, how: 'shell' },
+  { begins: /^(?:npm run -s cli -- |curl |export |cat > |node -p )/, how: 'shell' },
 ];
 
 export function openShell(): Shell {

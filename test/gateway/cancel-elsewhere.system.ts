@@ -53,9 +53,14 @@ for (const { name, make } of databases) {
 
     async function startRequest(gateway: TestGateway): Promise<{ reply: Promise<Response>; requestId: string }> {
       const reply = gateway.create({ model: 'm', input: 'Hi' });
-      await until(() => backend.requests.length === 1);
-      const list = (await (await gateway.get('/api/v1/requests')).json()) as { data: { request_id: string }[] };
-      return { reply, requestId: list.data[0]?.request_id ?? '' };
+      let newest: { request_id: string } | undefined;
+      // The record of a request for JSON may come a moment after the request to the backend.
+      await until(async () => {
+        const list = (await (await gateway.get('/api/v1/requests')).json()) as { data: { request_id: string }[] };
+        newest = list.data[0];
+        return newest !== undefined && backend.requests.length === 1;
+      });
+      return { reply, requestId: newest?.request_id ?? '' };
     }
 
     async function expectToEnd({ reply, requestId }: Awaited<ReturnType<typeof startRequest>>) {

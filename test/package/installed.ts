@@ -3,7 +3,7 @@ import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_pro
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -67,13 +67,14 @@ describe('the package', () => {
   it('holds what runs and what its types say, and no source and no test', () => {
     const paths = packed.files.map(({ path }) => path);
     const strange =
-      /^(?!dist\/(src|schemas)\/|dist\/(package\.json|README\.md)$|src\/docs\/[\w-]+\.(?:md|svg)$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
+      /^(?!dist\/(src|schemas)\/|dist\/(package\.json|README\.md)$|src\/docs\/[\w-]+\.(?:md|svg)$|src\/deploy\/\w+\.\w+$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
     expect(paths.filter((path) => strange.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|tsconfig/.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => path.startsWith('dist/src/console/'))).to.have.members(
-      readdirSync(join(ROOT, 'src/console'), { withFileTypes: true })
-        .filter((entry) => entry.isFile() && entry.name !== 'tsconfig.json')
-        .map(({ name }) => `dist/src/console/${name}`),
+      readdirSync(join(ROOT, 'src/console'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => `dist/${relative(ROOT, join(parentPath, name))}`)
+        .filter((path) => !/\/vendor\/|\.json$/.test(path)),
     );
     const guides = readdirSync(join(ROOT, 'src/docs')).filter((name) => /\.(?:md|svg)$/.test(name));
     expect(paths.filter((path) => path.includes('src/docs/'))).to.have.members(

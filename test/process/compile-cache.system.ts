@@ -30,7 +30,9 @@ describe('warm-up.ts, which npm ci runs', () => {
     const env = { NODE_COMPILE_CACHE: cache };
     const countKept = () =>
       readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
-    await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../src/process/warm-up.ts')], { env });
+    const warmUp = join(import.meta.dirname, '../../src/process/warm-up.ts');
+    const { stderr } = await promisify(execFile)(process.execPath, [warmUp], { env });
+    expect(stderr).to.match(/^Compiling the gateway, .* some seconds …\n$/);
     const before = countKept();
     expect(before).to.be.above(200);
     const gateway = await startGatewayProcess({ ...env, DATABASE_URL: `file:${join(folder, 'gateway.db')}` });

@@ -1,9 +1,10 @@
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { Client, type QueryResultRow } from 'pg';
-import type { KeyId } from '../../src/contract/ids.ts';
+import type { AccountId, KeyId } from '../../src/contract/ids.ts';
+import { isGroupId } from '../../src/core/ids.ts';
 
-/** What the books of one key say, now that they have been found to add up. */
+/** What the books of one key or group say, now that they have been found to add up. */
 export interface UnitOfWork {
   readonly balanceMicro: number;
   /** Where the balance stood when it was lowest. */
@@ -20,7 +21,7 @@ interface RequestRow {
   readonly completedAtMs: number;
 }
 
-interface KeyRow {
+interface AccountRow {
   readonly balanceMicro: number;
   readonly heldMicro: number;
   /** The last one on which anything was spent, counted from 1970. */
@@ -39,10 +40,10 @@ interface EntryRow {
   readonly requestId: string | null;
 }
 
-/** What the database knows of one key. */
+/** What the database knows of one key or group. */
 interface BookRows {
   /** One, or none. */
-  readonly keys: readonly KeyRow[];
+  readonly accounts: readonly AccountRow[];
   readonly requests: readonly RequestRow[];
   readonly entries: readonly EntryRow[];
   /** One. */
@@ -50,19 +51,37 @@ interface BookRows {
   readonly mayTakeBack: boolean;
 }
 
-const KEY = `
-  SELECT balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "spentMicro"
-  FROM keys WHERE key_id = $1`;
-const REQUESTS = `
-  SELECT request_id AS "requestId", requests.held_micro AS "heldMicro", coalesce(cost_micro, 0) AS "costMicro",
-    completed_at_ms AS "completedAtMs"
-  FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = $1 AND status <> 'processing'`;
-const ENTRIES = `
-  SELECT kind, amount_micro AS "amountMicro", request_id AS "requestId"
-  FROM ledger JOIN keys ON keys.seq = ledger.key WHERE key_id = $1 ORDER BY ledger.seq`;
-const USED = `
-  SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_micro), 0) AS "spentMicro" FROM usage WHERE caller = $1`;
+/** How the rows of an account are found by its id, which is $1. */
+interface BookQueries {
+  readonly account: string;
+  readonly requests: string;
+  readonly entries: string;
+  readonly used: string;
+}
 
+const REQUEST_COLUMNS = `request_id AS "requestId", requests.held_micro AS "heldMicro",
+  coalesce(cost_micro, 0) AS "costMicro", completed_at_ms AS "completedAtMs"`;
+const ACCOUNT_COLUMNS = `balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "spentMicro"`;
+const ENTRY_COLUMNS = 'kind, amount_micro AS "amountMicro", request_id AS "requestId"';
+const USED_COLUMNS = 'coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_micro), 0) AS "spentMicro"';
+
+const OF_KEY: BookQueries = {
+  account: `SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = $1`,
+  requests: `SELECT ${REQUEST_COLUMNS} FROM requests JOIN keys ON keys.seq = requests.key
+    WHERE key_id = $1 AND status <> 'processing'`,
+  entries: `SELECT ${ENTRY_COLUMNS} FROM ledger JOIN keys ON keys.seq = ledger.key
+    WHERE key_id = $1 ORDER BY ledger.seq`,
+  used: `SELECT ${USED_COLUMNS} FROM usage WHERE caller = $1`,
+};
+
+/** Its entries stand in the ledger under its number below zero. */
+const OF_GROUP: BookQueries = {
+  account: `SELECT ${ACCOUNT_COLUMNS} FROM groups WHERE group_id = $1`,
+  requests: `SELECT ${REQUEST_COLUMNS} FROM requests WHERE group_id = $1 AND status <> 'processing'`,
+  entries: `SELECT ${ENTRY_COLUMNS} FROM ledger JOIN groups ON -groups.seq = ledger.key
+    WHERE group_id = $1 ORDER BY ledger.seq`,
+  used: `SELECT ${USED_COLUMNS} FROM group_usage WHERE group_id = $1`,
+};
 /**
  * Fails unless the books of this prepaid key add up while none of its requests runs: balance, ledger, records, spent counters
  * and usage tell the same story, and each request was held once, released once and charged once. The file is read behind the
@@ -74,10 +93,10 @@ export function expectBooksToAddUp(file: string, keyId: KeyId): UnitOfWork {
   try {
     return database.transaction(() =>
       checkBooks({
-        keys: all(KEY),
-        requests: all(REQUESTS),
-        entries: all(ENTRIES),
-        used: all(USED),
+        accounts: all(OF_KEY.account),
+        requests: all(OF_KEY.requests),
+        entries: all(OF_KEY.entries),
+        used: all(OF_KEY.used),
         mayTakeBack: false,
       }),
     )();
@@ -87,21 +106,26 @@ export function expectBooksToAddUp(file: string, keyId: KeyId): UnitOfWork {
 }
 
 /**
- * As `expectBooksToAddUp`, of a database on PostgreSQL. With `mayTakeBack` a request may have held and released without a
+ * As `expectBooksToAddUp`, of a key or a group in a database on PostgreSQL. With `mayTakeBack` a request may have held and released without a
  * record: one that was refused while nobody knew whether it had been accepted, and is taken back. What it was charged, by
  * another gateway that took its own for dead, is returned.
  */
-export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTakeBack = false): Promise<UnitOfWork> {
+export async function expectServerBooksToAddUp(url: string, id: AccountId, mayTakeBack = false): Promise<UnitOfWork> {
+  const of = isGroupId(id) ? OF_GROUP : OF_KEY;
   // All that this reads is text, or a whole number that JavaScript knows exactly.
   const types = { getTypeParser: (oid: number) => (oid === TEXT ? String : Number) };
   const client = new Client({ connectionString: url, types });
   await client.connect();
-  const all = async <Row extends QueryResultRow>(sql: string) => (await client.query<Row>(sql, [keyId])).rows;
+  const all = async <Row extends QueryResultRow>(sql: string) => (await client.query<Row>(sql, [id])).rows;
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const [keys, requests] = [await all<KeyRow>(KEY), await all<RequestRow>(REQUESTS)];
-    const [entries, used] = [await all<EntryRow>(ENTRIES), await all<UsedRow>(USED)];
-    return checkBooks({ keys, requests, entries, used, mayTakeBack });
+    return checkBooks({
+      accounts: await all<AccountRow>(of.account),
+      requests: await all<RequestRow>(of.requests),
+      entries: await all<EntryRow>(of.entries),
+      used: await all<UsedRow>(of.used),
+      mayTakeBack,
+    });
   } finally {
     await client.end();
   }
@@ -112,22 +136,22 @@ const TEXT = 25;
 
 function checkBooks(rows: BookRows): UnitOfWork {
   const {
-    keys: [key],
+    accounts: [account],
     requests,
     entries,
     used: [used],
   } = rows;
-  if (key === undefined) throw new Error('the key is not in the books');
+  if (account === undefined) throw new Error('the account is not in the books');
   const spentOn = requests
-    .filter(({ completedAtMs }) => Math.floor(completedAtMs / DAY_MS) === key.day)
+    .filter(({ completedAtMs }) => Math.floor(completedAtMs / DAY_MS) === account.day)
     .reduce((sum, { costMicro }) => sum + costMicro, 0);
 
   expectEachSettledOnce(rows);
   const { balanceMicro, lowestMicro } = walk(entries);
   const spentMicro = requests.reduce((sum, { costMicro }) => sum + costMicro, 0);
-  expect(key.heldMicro, 'what is held when nothing runs').to.equal(0);
-  expect(key.balanceMicro, 'the balance, beside the sum of the ledger').to.equal(balanceMicro);
-  expect(key.spentMicro, 'spent on the last day').to.equal(spentOn);
+  expect(account.heldMicro, 'what is held when nothing runs').to.equal(0);
+  expect(account.balanceMicro, 'the balance, beside the sum of the ledger').to.equal(balanceMicro);
+  expect(account.spentMicro, 'spent on the last day').to.equal(spentOn);
   expect(used, 'the usage, beside the records').to.deep.equal({ requests: requests.length, spentMicro });
   return { balanceMicro, lowestMicro, spentMicro, requests: requests.length };
 }

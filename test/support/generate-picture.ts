@@ -107,21 +107,28 @@ const COLUMN_PX = 7.83;
 const ROW_PX = 19;
 const MARGIN_PX = 16;
 const BAR_PX = 30;
+/** README shows its first commands below the picture, without scrolling. */
+const ROWS = 18;
 /** Time to read the whole screen before it begins again. */
 const REST_MS = 8000;
 
-/** Draws each line at its time. All of them stay for readers who want no motion. */
+/** Draws each line at its time, and moves the screen up when it is full. Readers who want no motion see its end. */
 export function drawTerminal(lines: readonly ShownLine[]): string {
   const width = Math.ceil(COLUMNS * COLUMN_PX) + 2 * MARGIN_PX;
-  const height = BAR_PX + lines.length * ROW_PX + MARGIN_PX;
+  const screenPx = ROWS * ROW_PX;
+  const height = BAR_PX + screenPx + MARGIN_PX;
   const totalMs = (lines.at(-1)?.atMs ?? 0) + REST_MS;
   const times = [...new Set(lines.map(({ atMs }) => atMs))];
   const steps = times.map((atMs, at) => {
     const percent = ((100 * atMs) / totalMs).toFixed(2);
     return `@keyframes t${at}{0%,${percent}%{visibility:hidden}${percent}%,100%{visibility:visible}}.t${at}{animation:t${at} ${Math.round(totalMs)}ms step-end infinite}`;
   });
+  const scroll = times.map((atMs) => {
+    const shown = lines.filter((line) => line.atMs <= atMs).length;
+    return `${((100 * atMs) / totalMs).toFixed(2)}%{transform:translateY(${-moveUpPx(shown)}px)}`;
+  });
   const rows = lines.map(({ text, kind, atMs }, row) => {
-    const y = BAR_PX + (row + 1) * ROW_PX - 5;
+    const y = (row + 1) * ROW_PX - 5;
     return `<text class="${kind} t${times.indexOf(atMs)}" x="${MARGIN_PX}" y="${y}">${escapeHtml(text)}</text>`;
   });
   return [
@@ -131,16 +138,26 @@ export function drawTerminal(lines: readonly ShownLine[]): string {
     'text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre;fill:#c9d1d9}',
     '.command{fill:#7ee787}',
     ...steps,
-    '@media (prefers-reduced-motion:reduce){text{animation:none!important}}',
+    `@keyframes scroll{${scroll.join('')}}`,
+    `.screen{transform:translateY(${-moveUpPx(lines.length)}px);animation:scroll ${Math.round(totalMs)}ms step-end infinite}`,
+    '@media (prefers-reduced-motion:reduce){text,.screen{animation:none!important}}',
     '</style>',
-    `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
+    // Without an edge it would have none on a dark page.
+    `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="#0d1117" stroke="#3d444d"/>`,
     ...['#ff5f57', '#febc2e', '#28c840'].map(
       (fill, at) => `<circle cx="${18 + 18 * at}" cy="15" r="5" fill="${fill}"/>`,
     ),
+    // An inner picture hides what is outside of it.
+    `<svg y="${BAR_PX}" width="${width}" height="${screenPx}"><g class="screen">`,
     ...rows,
+    '</g></svg>',
     '</svg>',
     '',
   ].join('\n');
+}
+
+function moveUpPx(shown: number): number {
+  return Math.max(0, shown - ROWS) * ROW_PX;
 }
 
 /** Returns the lines of a picture, or of that in the repository, from top to bottom. */

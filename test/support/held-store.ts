@@ -25,6 +25,8 @@ export function makeHeld(store: Store): HeldStore {
     ...store,
     accept: (draft) => pass('accept', () => store.accept(draft)),
     finish: (requestId, outcome) => pass('finish', () => store.finish(requestId, outcome)),
+    // It is both.
+    record: (draft, outcome) => pass('accept', () => pass('finish', () => store.record(draft, outcome))),
     discard: (requestId) => pass('discard', () => store.discard(requestId)),
     hold(name) {
       const at = { came: Promise.withResolvers<void>(), go: Promise.withResolvers<void>() };

@@ -171,6 +171,8 @@ describe('readReported', () => {
     },
     { name: 'more output than any model writes', usage: { ...plain, completion_tokens: 2 ** 53 - 1 }, gaps: [] },
     { name: 'such output and no total', usage: { prompt_tokens: 1, completion_tokens: 2 ** 53 - 1 }, gaps: ['output'] },
+    { name: 'as many tokens as any model reads', usage: { prompt_tokens: 1e9, completion_tokens: 5 }, gaps: [] },
+    { name: 'no output beside a total of the input', usage: { prompt_tokens: 12, total_tokens: 12 }, gaps: [] },
     { name: 'a text for the output', usage: { prompt_tokens: 12, completion_tokens: '5' }, gaps: ['output'] },
   ];
   for (const { name, usage, gaps } of GAPS) {
@@ -181,11 +183,16 @@ describe('readReported', () => {
     });
   }
 
+  it('misses all of it as long as nothing was reported', () => {
+    expect(isWhole(NOTHING_REPORTED)).to.equal(false);
+  });
+
   it('keeps the model and the usage that were reported before', () => {
     const first = readReported(NOTHING_REPORTED, { model: 'a' }, undefined);
     const second = readReported(first, { usage: plain }, undefined);
     expect(second).to.deep.equal({ usage: counts(12, 0, 5, 0, 17), gaps: [], model: 'a' });
     expect(readReported(second, { choices: [] }, undefined)).to.equal(second);
+    expect(readReported(second, { model: 'a' }, undefined)).to.equal(second);
     expect(readReported(second, { model: 'b' }, undefined)).to.deep.equal({ ...second, model: 'b' });
     expect(readReported(second, { model: '' }, undefined)).to.equal(second);
   });
@@ -195,6 +202,7 @@ describe('readReported', () => {
     const other = readReported(NOTHING_REPORTED, { usage: plain }, undefined);
     expect(sumOfReported(one, other)).to.deep.equal({ usage: counts(24, 0, 5, 0, 29), gaps: ['output'], model: 'a' });
     expect(sumOfReported(one, NOTHING_REPORTED).usage).to.equal(null);
+    expect(sumOfReported(NOTHING_REPORTED, one).usage).to.equal(null);
   });
 
   it('adds up each part of what is counted', () => {

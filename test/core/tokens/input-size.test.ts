@@ -104,6 +104,32 @@ describe('the size of an input', () => {
       textBytes: AROUND + 1029,
     },
     {
+      name: 'of a word that could be base64, in a part that is no image',
+      chat: ofParts({ type: 'text', text: 'hello' }),
+      textBytes: AROUND + 5,
+    },
+    {
+      name: 'of an image whose data go on with what is no base64',
+      chat: ofParts({ type: 'image_url', image_url: { url: `${IMAGE} and so on` } }),
+      textBytes: AROUND,
+      media: 1,
+    },
+    {
+      name: 'of an address in a field that is none',
+      chat: ofParts({ type: 'file', file: { filename: 'https://example.com/a.pdf' } }),
+      textBytes: AROUND + 25,
+    },
+    {
+      name: 'of an address that is a number',
+      chat: ofParts({ type: 'image_url', image_url: { url: 12_345 } }),
+      textBytes: AROUND,
+    },
+    {
+      name: 'of truths in the format of the answer',
+      chat: { response_format: { strict: true, plain: false } },
+      textBytes: 6 + 4 + 4 + 5 + 4 + 4,
+    },
+    {
       name: 'of words in a part of another type',
       chat: ofParts({ type: 'input_text', text: WORDS }),
       textBytes: AROUND + 1099,
@@ -131,6 +157,49 @@ describe('the size of an input', () => {
       textBytes: 3 * AROUND + 1,
     },
   ];
+  const MEDIA = [
+    'http://example.com/a.png',
+    'HTTPS://EXAMPLE.COM/A.PNG',
+    'gs://bucket/a.png',
+    's3://bucket/a.png',
+    'file:///a.png',
+    'data:;base64,AAAA',
+    'data:image/png;charset=utf-8;base64,AAAA',
+    'data:application/pdf;name=a.pdf;base64,A_A-',
+    'DATA:IMAGE/PNG;BASE64,AAAA',
+    'AAAA',
+    'AAAA==',
+  ];
+  for (const url of MEDIA) {
+    cases.push({
+      name: `of media: ${url}`,
+      chat: ofParts({ type: 'image_url', image_url: { url } }),
+      textBytes: AROUND,
+      media: 1,
+    });
+  }
+  const NO_MEDIA = [
+    'https://',
+    'https:// and words',
+    'see https://example.com',
+    'ftp://example.com/a.png',
+    'data:image/png,AAAA',
+    'data:image/png;base64,some words',
+    'see data:image/png;base64,AAAA',
+    'data:text/html;base64,AAAA',
+    'data:image/svg+xml;base64,AAAA',
+    'data:application/x-yaml;base64,AAAA',
+    'data:application/x-csv;base64,AAAA',
+    'data:application/javascript;base64,AAAA',
+    'AAA',
+    'AAAA===',
+    'AAAA AAAA',
+    '=AAAA',
+  ];
+  for (const url of NO_MEDIA) {
+    const chat = ofParts({ type: 'image_url', image_url: { url } });
+    cases.push({ name: `of words that are no media: ${url}`, chat, textBytes: AROUND + url.length });
+  }
   for (const { name, chat, textBytes, media = 0 } of cases) {
     it(`is that ${name}`, () => {
       expect(inputSizeOf(chat)).to.deep.equal({ textBytes, media });

@@ -66,7 +66,8 @@ describe('the limits of what runs at once', () => {
     it('still lets callers look at their records and cancel them', async () => {
       await open({ MAX_CONCURRENT_REQUESTS: '1' });
       backend.always(({ hang }) => hang());
-      const waiting = gateway.create(REQUEST);
+      // With a key, its record is there before the backend is asked.
+      const waiting = gateway.create(REQUEST, { headers: { 'idempotency-key': 'key-1' } });
       await backend.request(1);
       const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { request_id: string }[] };
       const cancel = await fetch(`${gateway.url}/api/v1/requests/${data[0]?.request_id}/cancel`, {

@@ -7,6 +7,7 @@ import { openOnlyBackend } from '../../support/only-backend.ts';
 import express from 'express';
 import { NO_CALLERS } from '../../../src/accounts/accepted-callers.ts';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
+import { createPrices } from '../../../src/core/money/pricing.ts';
 import { authenticate, createAuthenticator } from '../../../src/http/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
@@ -75,6 +76,7 @@ describe('passthrough', () => {
       passthroughPaths: [],
       exposeUpstream: false,
       models: { present: null },
+      prices: { present: null },
       refusals: { any: () => false, forModel: () => [] },
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
@@ -728,6 +730,26 @@ describe('passthrough', () => {
       expect(data).to.deep.equal([{ id: 'm', refused_fields }, { id: 'other' }, { id: 'mine', refused_fields }]);
       backend.always({ json: { id: 'm' } });
       expect(await (await call('/v1/models/m')).json()).to.deep.equal({ id: 'm', refused_fields });
+    });
+
+    it('names the price of each model, under each of its names, and in a list of one', async () => {
+      const price = { input: '2.5', output: '10' };
+      const present = createPrices({
+        currency: 'USD',
+        models: { m: price, 'dear-*': { ...price, cache_write: '3.125' } },
+      });
+      await open({ modelAliases: new Map([['mine', 'm']]), prices: { present } });
+      backend.always({ json: { object: 'list', data: [{ id: 'm' }, { id: 'dear-2' }, { id: 'other' }] } });
+      const { data } = (await (await call('/v1/models')).json()) as { data: unknown };
+      const shown = { currency: 'USD', input: '2.50', cached_input: '2.50', cache_write: '2.50', output: '10.00' };
+      expect(data).to.deep.equal([
+        { id: 'm', price: shown },
+        { id: 'dear-2', price: { ...shown, cache_write: '3.125' } },
+        { id: 'other', price: null },
+        { id: 'mine', price: shown },
+      ]);
+      backend.always({ json: { id: 'm' } });
+      expect(await (await call('/v1/models/m')).json()).to.deep.equal({ id: 'm', price: shown });
     });
 
     it('lists the aliases beside the models', async () => {

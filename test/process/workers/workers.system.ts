@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
-import type { AdminBackendList, RequestRecord } from '../../../src/contract/types.ts';
+import type { AdminBackendList, AdminLimitList, RequestRecord } from '../../../src/contract/types.ts';
 import { answer, stream, text } from '../../records/chunks.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';
 import { readExposition, sumOf, type Family } from '../../support/exposition.ts';
@@ -368,6 +368,14 @@ describe('workers that share a port', () => {
       expect(data.map(({ answered, failed, state }) => ({ answered, failed, state }))).to.deep.equal([
         { answered: 3, failed: 0, state: 'up' },
       ]);
+    });
+
+    it('how full their limits are, wherever the operator asks', async () => {
+      const token = 'admin-token-canary-1';
+      await open({ ADMIN_TOKEN: token, MAX_CONCURRENT_REQUESTS: '32' });
+      const reply = await fetch(`${workers.url}/admin/v1/limits`, { headers: { authorization: `Bearer ${token}` } });
+      const { data } = (await reply.json()) as AdminLimitList;
+      expect(data.find(({ name }) => name === 'requests')).to.include({ used: 0, capacity: 64, fullest_percent: 0 });
     });
 
     it('what each of them did, in any scrape, and keep what a dead one had counted', async () => {
