@@ -127,7 +127,7 @@ describe('the screens of the console', () => {
   it('lists requests', async () => {
     await useForDays();
     await scene.enter(page);
-    await page.getByRole('link', { name: 'Requests' }).click();
+    await scene.go(page, 'Requests');
     await page.getByRole('row').nth(1).waitFor();
     await expectGoodLooks(page, 'requests');
     await page.getByRole('cell', { name: 'failed' }).first().waitFor();
@@ -139,7 +139,7 @@ describe('the screens of the console', () => {
   it('shows the usage', async () => {
     await useForDays();
     await scene.enter(page);
-    await page.getByRole('link', { name: 'Usage' }).click();
+    await scene.go(page, 'Usage');
     await page.locator('canvas').first().waitFor();
     await page.getByText('As a table').first().click();
     await expectGoodLooks(page, 'usage');

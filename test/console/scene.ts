@@ -16,6 +16,7 @@ import type { KeyDraft } from '../../src/store/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
+import { delay } from './delays.ts';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const ARGUMENTS = [
@@ -50,6 +51,8 @@ export interface Scene {
   enterKey(page: Page): Promise<void>;
   /** Gives the page the test key and waits for the first view. */
   enter(page: Page): Promise<void>;
+  /** Follows the link to a view of the caller’s, and waits for it: fields of the view before may have the same names. */
+  go(page: Page, view: 'Try it' | 'Requests' | 'Usage'): Promise<void>;
   /** A new tab at a view of the operator's, such as `keys?search=ada`, with the admin token given. */
   openOperator(view: string, options?: BrowserContextOptions): Promise<Page>;
   /** What the browser may complain of in this test, such as a reply that is an error. */
@@ -115,6 +118,10 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       // By then the list of models is there too, which is asked of the backend like anything else.
       await page.locator('#try-model[aria-busy=false]').waitFor();
     },
+    async go(page, view) {
+      await page.locator('#views').getByRole('link', { name: view }).click();
+      await page.getByRole('heading', { name: view, exact: true }).waitFor();
+    },
     async openOperator(view, options) {
       const page = await scene.open(options);
       await page.goto(`${gateway.url}/console/operator/#/${view}`);
@@ -170,6 +177,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
   async function openProfile(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     context.setDefaultTimeout(ELEMENT_WITHIN_MS);
+    if (process.env['PAGE_DELAYS'] !== undefined) await delay(context);
     return context;
   }
 }

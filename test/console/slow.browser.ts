@@ -14,6 +14,8 @@ const KEY = { name: 'Ada’s key', creditsMicro: 12_000_000 };
 declare global {
   /** What the page has said, whenever that was different from the frame before. */
   var said: string[];
+  /** How often something has changed while the page said that it loads: a busy browser may paint none of these. */
+  var loads: number;
 }
 
 /** Makes the network slow, and keeps what people read meanwhile. */
@@ -21,6 +23,9 @@ async function slowDown(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Network.emulateNetworkConditions', SLOW);
   await page.evaluate(() => {
+    globalThis.loads = 0;
+    const look = () => (globalThis.loads += Number(document.body.innerText.includes('Loading …')));
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
     globalThis.said = [];
     const note = () => {
       const text = document.body.innerText;
@@ -33,10 +38,13 @@ async function slowDown(page: Page): Promise<void> {
 
 /** Does something whose answer takes its time. Throws unless the page says that it loads, and does not say that there is nothing. */
 async function expectPatience(page: Page, act: () => Promise<void>): Promise<void> {
-  const before = await page.evaluate(() => globalThis.said.length);
+  const before = await page.evaluate(() => ({ frames: globalThis.said.length, loads: globalThis.loads }));
   await act();
-  const said = await page.evaluate((from) => globalThis.said.slice(from), before);
-  expect(said.some((text) => text.includes('Loading …'))).to.equal(true);
+  const { said, loads } = await page.evaluate(
+    (from) => ({ said: globalThis.said.slice(from), loads: globalThis.loads }),
+    before.frames,
+  );
+  expect(loads).to.be.above(before.loads);
   expect(said.filter((text) => NOTHING.test(text))).to.deep.equal([]);
 }
 

@@ -14,7 +14,7 @@ describe('“Usage”', () => {
     await scene.enter(page);
   });
 
-  const look = () => page.getByRole('link', { name: 'Usage' }).click();
+  const look = () => scene.go(page, 'Usage');
   const tile = async (name: string) => {
     const all = await page.locator('#usage-totals div').allTextContents();
     return all.find((text) => text.startsWith(name))?.slice(name.length);
@@ -128,7 +128,7 @@ describe('“Usage”', () => {
     await use('one-model', 0);
     const there = await scene.open({ timezoneId: 'Asia/Kolkata' });
     await scene.enter(there);
-    await there.getByRole('link', { name: 'Usage' }).click();
+    await scene.go(there, 'Usage');
     await there.locator('#usage-status', { hasText: 'Day (UTC)' }).waitFor();
     await there.getByRole('combobox', { name: 'Time' }).selectOption('last 24 hours');
     await there.locator('#usage-status', { hasText: 'Time (UTC+05:30)' }).waitFor();
@@ -160,7 +160,7 @@ describe('“Usage” where the gateway issues the keys', () => {
     const page = await scene.open();
     await scene.enter(page);
     await scene.create({ model: 'm', input: 'Hi' });
-    await page.getByRole('link', { name: 'Usage' }).click();
+    await scene.go(page, 'Usage');
     const card = page.getByRole('region', { name: 'This key Ada’s key' });
     await card.waitFor();
     // 200 × 2 + 1,000 × 1 + 345 × 10 millionths.
@@ -172,7 +172,7 @@ describe('“Usage” where the gateway issues the keys', () => {
       'Spending per day4.99515 USD of 5.00 USD leftwhole again at …',
     ]);
     expect(await page.getByText('Cost', { exact: true }).allTextContents()).to.have.length.above(1);
-    await page.getByRole('link', { name: 'Requests' }).click();
+    await scene.go(page, 'Requests');
     await page.getByRole('row', { name: 'succeeded m' }).getByText('0.00485').waitFor();
   });
 
@@ -185,7 +185,7 @@ describe('“Usage” where the gateway issues the keys', () => {
     await store.updateKey(key.keyId, { groupId });
     const page = await scene.open();
     await scene.enter(page);
-    await page.getByRole('link', { name: 'Usage' }).click();
+    await scene.go(page, 'Usage');
     await page.getByRole('heading', { name: 'Its group Research' }).waitFor();
     expect(await page.locator('#usage-group dl > div').allTextContents()).to.deep.equal([
       'Balance1.00 USD',

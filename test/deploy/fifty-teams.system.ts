@@ -142,9 +142,10 @@ describe('a platform engineer with fifty teams', () => {
     const alerts = () => receiver.requests.map(({ body }) => body as Alert);
     const namesOf = () =>
       alerts().map(({ data }) => ('account' in data ? data.account.name : 'backend' in data ? data.backend : ''));
-    await until(() => new Set(namesOf()).size === 2);
+    // Funds are looked at every few seconds too, which may find the team near its budget before it is refused.
+    const isWhole = ({ data }: Alert) => 'account' in data && data.threshold === 100 && data.per === 'day';
+    await until(() => alerts().some(isWhole) && namesOf().includes('gpu-1'));
     expect(new Set(namesOf())).to.deep.equal(new Set([POOR, 'gpu-1']));
-    expect(alerts().find(({ data }) => 'account' in data)?.data).to.include({ threshold: 100, per: 'day' });
   });
 
   it('finds a series for every query of the dashboard and every rule', async () => {
@@ -156,7 +157,7 @@ describe('a platform engineer with fifty teams', () => {
       return found.filter(({ series }) => series.length === 0).map(({ query }) => query);
     };
     let left: readonly string[] = [];
-    const giveUpMs = Date.now() + 30_000;
+    const giveUpMs = Date.now() + 200_000;
     do left = await missing();
     while (left.length > 0 && Date.now() < giveUpMs);
     expect(left).to.deep.equal([]);

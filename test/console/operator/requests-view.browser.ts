@@ -30,6 +30,8 @@ describe('the requests of the operator', () => {
     scene.agoMs = 0;
     await scene.create({ model: 'm', input: 'Hi' });
     await failOnce();
+    const bob = await scene.managed.issue({ name: 'Bob' });
+    await scene.gateway.create({ model: 'm', input: 'Hi' }, { headers: { authorization: `Bearer ${bob.secret}` } });
     const page = await scene.openOperator('requests');
     const expectOne = async (label: string, text: string) => {
       const field = page.getByRole('form', { name: 'Filters' }).getByLabel(label);
@@ -40,7 +42,7 @@ describe('the requests of the operator', () => {
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
       expect(await field.inputValue()).to.equal(text);
       await page.getByRole('link', { name: 'Requests', exact: true }).click();
-      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 3);
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 4);
     };
     await expectOne('State', 'failed');
     await expectOne('Error code', 'upstream_error');
@@ -51,7 +53,7 @@ describe('the requests of the operator', () => {
     await page.getByRole('form', { name: 'Filters' }).getByLabel('Key').fill('Ada’s key');
     await page.keyboard.press('Enter');
     await page.waitForURL(/key=Ada/);
-    expect(await rowsOf(page).count()).to.equal(3);
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 3);
   });
 
   it('say which filter is wrong', async () => {
