@@ -13,10 +13,18 @@ const CPU_SLOWER = 4;
 export async function delay(context: BrowserContext): Promise<void> {
   await context.addInitScript((mostMs) => {
     const add = globalThis.addEventListener.bind(globalThis);
-    globalThis.addEventListener = (type: string, listener: EventListener, options?: AddEventListenerOptions) => {
+    // In their order, as a browser tells them.
+    let told = Promise.resolve();
+    const addLate = (type: string, listener: EventListener, options?: AddEventListenerOptions) => {
       if (type !== 'hashchange') return add(type, listener, options);
-      add(type, (event) => void setTimeout(() => listener(event), Math.random() * mostMs), options);
+      const tell = async (event: Event) => {
+        await told;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * mostMs));
+        listener(event);
+      };
+      add(type, (event) => void (told = tell(event)), options);
     };
+    globalThis.addEventListener = addLate as typeof add;
   }, MOST_MS);
   await context.route('**/*', async (route) => {
     await wait(Math.random() * MOST_MS);

@@ -39,11 +39,11 @@ describe('the console on a slow network', () => {
     const held = await hold(page, '**/requests-view.js');
     await page.evaluate(() => (location.hash = '#/requests'));
     await scene.enterKey(page);
-    await page.getByText('Loading …').waitFor();
+    await page.locator('#view-loading', { hasText: 'Loading …' }).waitFor();
     expect(await page.getByRole('heading', { name: 'Requests' }).count()).to.equal(0);
     held.release();
     await page.getByRole('heading', { name: 'Requests' }).waitFor();
-    await page.getByText('Loading …').waitFor({ state: 'hidden' });
+    await page.locator('#view-loading').waitFor({ state: 'hidden' });
   });
 
   it('says so when a view cannot be loaded', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { until } from '../support/time.ts';
 import { expectGoodLooks } from './looks.ts';
 import { useConsole } from './scene.ts';
 
@@ -63,8 +64,9 @@ describe('the pages beside the console', () => {
     await bar.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('heading', { name: 'API', exact: true }).waitFor();
     await bar.getByRole('link', { name: 'Docs' }).click();
+    await page.getByRole('heading', { name: 'Docs', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
     await bar.getByRole('link', { name: 'Console' }).click();
     await scene.enter(page);
     await page.getByRole('link', { name: 'Docs' }).click();
@@ -80,15 +82,19 @@ describe('the pages beside the console', () => {
     expect(await topOf('On this page')).to.be.greaterThan(await topOf('Logs and metrics'));
     await page.getByRole('link', { name: 'On this page' }).click();
     await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Timeouts' }).click();
-    expect(await topOf('Timeouts')).to.be.within(0, 844);
+    await until(async () => (await topOf('Timeouts')) >= 0 && (await topOf('Timeouts')) <= 844);
   });
 
   it('copy the code that a button belongs to', async () => {
     const page = await scene.open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${scene.gateway.url}/docs/readme`);
     const example = page.locator('.copied', { hasText: '"stream": true' }).first();
+    // It says so for a moment only.
+    const told = page.waitForFunction(() =>
+      [...document.querySelectorAll('.copied button')].some(({ textContent }) => textContent === 'Copied'),
+    );
     await example.getByRole('button', { name: 'Copy' }).click();
-    await example.getByRole('button', { name: 'Copied' }).waitFor();
+    await told;
     expect(await page.evaluate(() => navigator.clipboard.readText())).to.match(
       /^curl -N http:\/\/127[^]*"stream": true[^]*'$/,
     );

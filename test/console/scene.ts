@@ -31,16 +31,21 @@ const ARGUMENTS = [
 
 export const ADMIN_TOKEN = 'the-admin-token-of-a-test';
 
+const DAY_MS = 86_400_000;
+
 /** Below mocha's own limit, since this one names what is missing. */
 const ELEMENT_WITHIN_MS = Number(process.env['ELEMENT_WITHIN_MS'] ?? 200_000);
 
 export interface Scene {
+  /** Its queued replies are for requests to a model. Pages ask for the list of models at times of their own, and take none. */
   readonly backend: ScriptedBackend;
   readonly gateway: TestGateway;
   /** Throws without a key that the gateway issues. */
   readonly managed: ManagedGateway;
   /** The key which `enter` types. */
   readonly apiKey: string;
+  /** The time of the pages. */
+  nowMs(): number;
   /** How far the clock of the gateway is behind. */
   agoMs: number;
   /** A request that is not made by the page; resolves with the text of its reply. */
@@ -74,6 +79,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
   let gateway: TestGateway;
   let managed: ManagedGateway | undefined;
   let apiKey: string;
+  let clock: () => number;
   let complaints: string[];
   let tolerated: RegExp[];
 
@@ -91,6 +97,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       if (managed === undefined) throw new Error('this gateway issues no keys');
       return managed;
     },
+    nowMs: () => clock(),
     agoMs: 0,
     async create(request) {
       const reply = await gateway.create(request, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -99,6 +106,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
     async open(options) {
       const context = options === undefined ? profile : await openProfile(options);
       const page = await context.newPage();
+      await page.addInitScript(shiftClock, clock() - Date.now());
       page.on('pageerror', (error) => complaints.push(`thrown: ${error.message} ${error.stack}`));
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
@@ -143,7 +151,8 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
     complaints = [];
     tolerated = [];
     scene.agoMs = 0;
-    backend = await startScriptedBackend();
+    clock = clockFromNoon();
+    backend = await startScriptedBackend(0, ({ path }) => !path.endsWith('/models'));
     backend.always(answerAsBackend);
     const settings = {
       ...(toSettings?.(backend) ?? { UPSTREAM_BASE_URL: backend.baseUrl }),
@@ -152,7 +161,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       TOKEN_COUNT_TIMEOUT_MS: '50000',
       DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
     };
-    const overrides = { nowMs: () => Date.now() - scene.agoMs };
+    const overrides = { nowMs: () => clock() - scene.agoMs };
     if (key === undefined) {
       gateway = await openGateway(settings, overrides);
       apiKey = TEST_KEY;
@@ -180,6 +189,21 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
     if (process.env['PAGE_DELAYS'] !== undefined) await delay(context);
     return context;
   }
+}
+
+/** Starts at noon, so that no day, hour or minute of which something is counted ends during a test. */
+function clockFromNoon(): () => number {
+  const noonMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+  const beganMs = performance.now();
+  return () => noonMs + Math.floor(performance.now() - beganMs);
+}
+
+/** Runs in the browser. */
+function shiftClock(byMs: number): void {
+  globalThis.Date = new Proxy(Date, {
+    get: (date, name) => (name === 'now' ? () => date.now() + byMs : (Reflect.get(date, name) as unknown)),
+    construct: (date, given) => Reflect.construct(date, given.length === 0 ? [date.now() + byMs] : given) as Date,
+  });
 }
 
 export const MODELS = {

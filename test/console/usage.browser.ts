@@ -104,7 +104,7 @@ describe('“Usage”', () => {
       (before) => (document.querySelector('figure canvas') as HTMLCanvasElement).toDataURL() !== before,
       light,
     );
-    const { width = 0 } = (await canvas.boundingBox()) ?? {};
+    const width = await canvas.evaluate((one) => one.clientWidth);
     await page.setViewportSize({ width: 400, height: 800 });
     await page.waitForFunction((before) => (document.querySelector('canvas')?.clientWidth ?? before) < before, width);
   });
@@ -141,8 +141,10 @@ describe('“Usage”', () => {
     await use('one-model', 0);
     await look();
     const plot = page.getByRole('figure').first().locator('.u-over');
-    const box = await plot.boundingBox();
-    await plot.hover({ position: { x: (box?.width ?? 0) - 20, y: 20 } });
+    const width = await plot.evaluate((one) => one.clientWidth);
+    await plot.hover({ position: { x: 20, y: 20 } });
+    await page.getByText(/Requests 0$/).waitFor();
+    await plot.hover({ position: { x: width - 20, y: 20 } });
     await page.getByText(/Requests 1$/).waitFor();
   });
 });

@@ -89,8 +89,11 @@ export interface ScriptedBackend {
   close(): Promise<void>;
 }
 
-/** Without a port it listens on any that is free. */
-export async function startScriptedBackend(port = 0): Promise<ScriptedBackend> {
+/** Without a port it listens on any that is free. A request of which `takesReply` says no leaves the queued replies to the others. */
+export async function startScriptedBackend(
+  port = 0,
+  takesReply: (request: ReceivedRequest) => boolean = () => true,
+): Promise<ScriptedBackend> {
   const requests: ReceivedRequest[] = [];
   const closed: (Closing & { request: ReceivedRequest })[] = [];
   const queue: Reply[] = [];
@@ -135,7 +138,8 @@ export async function startScriptedBackend(port = 0): Promise<ScriptedBackend> {
     });
     requests.push(request);
     for (const waiter of expected) if (waiter.count === requests.length) waiter.resolve(request);
-    const script = toScript(queue.shift() ?? standing);
+    const queued = takesReply(request) ? queue.shift() : undefined;
+    const script = toScript(queued ?? standing);
     await script(createStage(request, res, (bytes) => (bytesSent += bytes)));
   }
 

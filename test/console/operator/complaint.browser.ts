@@ -51,6 +51,7 @@ describe('the complaint of a team over its budget', () => {
     expect(answered.status).to.equal(200);
 
     await page.locator('.links').getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
     await page.locator('tbody a').first().click();
     await page.getByText(answered.headers.get('x-request-id') ?? 'none', { exact: true }).waitFor();
