@@ -2,6 +2,7 @@
 
 import { element } from './dom.js';
 import { createFollow } from './follow.js';
+import { showChildren } from './redraw.js';
 
 /** @import { OutputItem, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
@@ -27,7 +28,7 @@ const PREVIEW_CHARACTERS = 80;
  */
 export function createAnswer(place) {
   const follow = createFollow(place);
-  /** @type {Map<string, { readonly block: HTMLElement, readonly grow: (delta: string) => void }>} */
+  /** @type {Map<string, { readonly grow: (delta: string) => void, readonly end: (item: OutputItem) => void }>} */
   const open = new Map();
   let saidFirst = '';
 
@@ -35,7 +36,17 @@ export function createAnswer(place) {
   function addItem(item) {
     const growing = item.type === 'message' ? growingMarkdown(follow) : growingText();
     const block = itemBlock(item, growing.node);
-    open.set(item.id, { block, grow: (delta) => growing.grow(delta) });
+    open.set(item.id, {
+      grow: (delta) => growing.grow(delta),
+      // The block itself stays: somebody may have opened it, or have the focus in it.
+      end(done) {
+        growing.end();
+        block.querySelector('summary')?.replaceChildren(...summaryOf(done));
+        const [first, ...others] = contentOf(done, growing.node);
+        if (first === growing.node) growing.node.after(...others);
+        else growing.node.replaceWith(...(first === undefined ? [] : [first]), ...others);
+      },
+    });
     place.append(block);
   }
 
@@ -61,17 +72,15 @@ export function createAnswer(place) {
     showEvent(event) {
       follow();
       if (event.type === 'response.output_item.added') addItem(event.item);
-      else if (event.type === 'response.output_item.done') {
-        const before = open.get(event.item.id)?.block;
-        before?.replaceWith(doneBlock(event.item, before));
-      } else if ('delta' in event) open.get(event.item_id)?.grow(event.delta);
+      else if (event.type === 'response.output_item.done') open.get(event.item.id)?.end(event.item);
+      else if ('delta' in event) open.get(event.item_id)?.grow(event.delta);
     },
     end() {
       if (place.childElementCount === 0) place.append(element('p', { class: 'empty' }, 'There is no answer.'));
       place.setAttribute('aria-busy', 'false');
     },
     showResponse({ output }) {
-      place.append(...output.map((item) => doneBlock(item)));
+      place.append(...output.map((item) => itemBlock(item, ...contentOf(item))));
     },
   };
 }
@@ -99,9 +108,11 @@ function growingMarkdown(follow) {
   const node = paragraph('');
   let text = '';
   let isWaiting = false;
+  let hasEnded = false;
 
   function render() {
     isWaiting = false;
+    if (hasEnded) return 0;
     const startMs = performance.now();
     follow();
     showText(node, text);
@@ -118,6 +129,10 @@ function growingMarkdown(follow) {
       isWaiting = true;
       setTimeout(() => requestAnimationFrame(() => (nextMs = render())), nextMs);
     },
+    /** Draws no more. */
+    end() {
+      hasEnded = true;
+    },
   };
 }
 
@@ -127,6 +142,7 @@ function growingText() {
   return {
     node: element('p', { class: 'item-text' }, text),
     grow: (/** @type {string} */ delta) => text.appendData(delta),
+    end: () => undefined,
   };
 }
 
@@ -136,12 +152,15 @@ function growingText() {
  */
 function showText(node, text) {
   node.className = markdown === null ? 'item-text' : 'markdown';
-  node.replaceChildren(markdown === null ? text : markdown.renderMarkdown(text));
+  if (markdown === null) node.replaceChildren(text);
+  else showChildren(node, [...markdown.renderMarkdown(text).childNodes]);
 }
 
-/** @param {string} text Of a model, as Markdown as soon as that can be rendered. */
-function markdownBlock(text) {
-  const node = paragraph('');
+/**
+ * @param {string} text Of a model, as Markdown as soon as that can be rendered.
+ * @param {HTMLElement} [node]
+ */
+function markdownBlock(text, node = paragraph('')) {
   showText(node, text);
   if (markdown === null) void loadMarkdown().then(() => showText(node, text));
   return node;
@@ -156,11 +175,18 @@ function markdownBlock(text) {
 function itemBlock(item, ...content) {
   const attributes = { class: 'item', 'data-type': item.type };
   if (item.type === 'message') return element('div', attributes, ...content);
+  return element('details', attributes, element('summary', {}, ...summaryOf(item)), ...content);
+}
+
+/**
+ * @param {OutputItem} item
+ * @returns {readonly (Node | string)[]}
+ */
+function summaryOf(item) {
   const title = TITLES[item.type] ?? item.type;
   const name = 'name' in item ? `: ${item.name}` : '';
   const preview = previewOf(item);
-  const what = preview === '' ? [] : [' ', element('span', { class: 'what' }, preview)];
-  return element('details', attributes, element('summary', {}, title + name, ...what), ...content);
+  return [title + name, ...(preview === '' ? [] : [' ', element('span', { class: 'what' }, preview)])];
 }
 
 /** @param {OutputItem} item */
@@ -190,19 +216,15 @@ function titledBlock(type, { title, text }) {
 
 /**
  * @param {OutputItem} item
- * @param {HTMLElement} [before] Whoever has opened it still sees what is in it.
+ * @param {HTMLElement} [grown] What has shown the first part of a message so far.
+ * @returns {readonly HTMLElement[]}
  */
-function doneBlock(item, before) {
-  const block = itemBlock(item, ...contentOf(item));
-  if (before instanceof HTMLDetailsElement && block instanceof HTMLDetailsElement) block.open = before.open;
-  return block;
-}
-
-/** @param {OutputItem} item */
-function contentOf(item) {
+function contentOf(item, grown) {
   switch (item.type) {
     case 'message':
-      return item.content.map((part) => (part.type === 'refusal' ? paragraph(part.refusal) : markdownBlock(part.text)));
+      return item.content.map((part, at) =>
+        part.type === 'refusal' ? paragraph(part.refusal) : markdownBlock(part.text, at === 0 ? grown : undefined),
+      );
     case 'reasoning':
       return [...item.summary, ...(item.content ?? [])].map((part) => paragraph(part.text));
     case 'function_call':

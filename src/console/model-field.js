@@ -31,6 +31,8 @@ export function createModelField({ client, config }) {
   const note = byId('try-model-note', HTMLElement);
   /** @type {ReadonlyMap<string, Model>} */
   let models = new Map();
+  /** Whether the user has chosen to type a name. */
+  let isOther = false;
 
   function showChosen() {
     otherField.hidden = select.value !== OTHER;
@@ -43,7 +45,7 @@ export function createModelField({ client, config }) {
     const names = [...new Set([...(config.default_model === null ? [] : [config.default_model]), ...models.keys()])];
     const options = names.slice(0, MAX_MODELS).map((name) => element('option', { value: name }, labelOf(name)));
     select.replaceChildren(...options, element('option', { value: OTHER }, 'Another model …'));
-    const isTyped = chosen === OTHER && other.value !== '';
+    const isTyped = chosen === OTHER && (isOther || other.value !== '' || document.activeElement === other);
     select.value = isTyped || names.includes(chosen) ? chosen : (names[0] ?? OTHER);
     showChosen();
   }
@@ -54,7 +56,10 @@ export function createModelField({ client, config }) {
   }
 
   // The focus stays: the arrow keys choose one option after the other.
-  select.addEventListener('change', showChosen);
+  select.addEventListener('change', () => {
+    isOther = select.value === OTHER;
+    showChosen();
+  });
   offer();
 
   return {

@@ -14,12 +14,13 @@ const MAX_WAIT_MS = 30_000;
  * @param {(answer: Answer) => void} options.show
  * @param {(failure: Failure) => void} options.fail
  * @param {number} options.everyMs
- * @returns {{ now: () => void, stop: () => void }} `now` drops an earlier question.
+ * @returns {{ now: () => void, stop: () => void }} `now` drops an earlier question, and does nothing after `stop`.
  */
 export function poll({ ask, show, fail, everyMs }) {
   let turn = new AbortController();
   let timer = 0;
   let failures = 0;
+  let hasStopped = false;
 
   async function run() {
     clearTimeout(timer);
@@ -42,7 +43,9 @@ export function poll({ ask, show, fail, everyMs }) {
     if (!signal.aborted && !document.hidden) timer = setTimeout(() => void run(), waitMs);
   }
 
-  const now = () => void run();
+  const now = () => {
+    if (!hasStopped) void run();
+  };
   const onVisibility = () => {
     if (document.hidden) clearTimeout(timer);
     else now();
@@ -52,6 +55,7 @@ export function poll({ ask, show, fail, everyMs }) {
   return {
     now,
     stop() {
+      hasStopped = true;
       turn.abort();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisibility);

@@ -25,6 +25,8 @@ export function createRecordDialog(client, { onCancel, onClose }) {
   const problem = byId('record-problem', HTMLElement);
   const cancel = byId('record-cancel', HTMLButtonElement);
   const closer = byId('record-close', HTMLButtonElement);
+  const facts = element('div');
+  const json = element('pre', { tabindex: '0' });
   let id = '';
   /** @type {ReturnType<typeof poll> | null} */
   let polling = null;
@@ -41,10 +43,11 @@ export function createRecordDialog(client, { onCancel, onClose }) {
     const next = JSON.stringify(record, null, 2);
     if (next === shown) return;
     shown = next;
-    body.replaceChildren(
-      recordFacts(record, { advice: record.error && adviceFor(record.error.code) }),
-      element('details', {}, element('summary', {}, 'As JSON'), element('pre', { tabindex: '0' }, next)),
-    );
+    facts.replaceChildren(recordFacts(record, { advice: record.error && adviceFor(record.error.code) }));
+    json.textContent = next;
+    // Whoever has opened the JSON still sees it.
+    if (!body.contains(facts))
+      body.replaceChildren(facts, element('details', {}, element('summary', {}, 'As JSON'), json));
   }
 
   /** @param {Failure} failure */
@@ -58,13 +61,17 @@ export function createRecordDialog(client, { onCancel, onClose }) {
   }
 
   async function askToCancel() {
+    const asked = id;
     try {
-      await client.post(`requests/${id}/cancel`, null);
+      await client.post(`requests/${asked}/cancel`, null);
       polling?.now();
       onCancel();
     } catch (error) {
+      const { sentence } = toFailure(error);
+      // By now another record may be shown.
+      if (id !== asked) return;
       cancel.disabled = false;
-      say(problem, toFailure(error).sentence);
+      say(problem, sentence);
     }
   }
 
@@ -86,6 +93,9 @@ export function createRecordDialog(client, { onCancel, onClose }) {
     open(requestId, known) {
       id = requestId;
       shown = '';
+      // Another record may be asked for, if it was closed a moment ago.
+      polling?.stop();
+      polling = null;
       say(problem, null);
       cancel.hidden = true;
       body.replaceChildren(element('p', { class: 'muted', role: 'status' }, 'Loading …'));

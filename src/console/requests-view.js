@@ -1,6 +1,7 @@
 import { breakable, byId, element, offsetAt, passFocus, say, sayProblem, timeElement } from './dom.js';
 import { formatCount, formatCredits, formatMs } from './format.js';
 import { poll } from './poll.js';
+import { showRows } from './redraw.js';
 import { createRecordDialog } from './record-dialog.js';
 import { stateElement } from './record-facts.js';
 import { readRoute, toHref } from './route.js';
@@ -35,9 +36,9 @@ export function createRequestsView({ client }) {
   const pages = byId('requests-pages', HTMLElement);
   const dialog = createRecordDialog(client, {
     onCancel: () => polling?.now(),
-    onClose: () => history.replaceState(null, '', hrefOf(null)),
+    onClose: () => setAddress(null),
   });
-  const showRows = createRows(openRecord);
+  const showRecords = createRecords(openRecord);
   const suggest = createSuggestions(client);
   /** @type {string | null} The page begins after this one. */
   let after = null;
@@ -52,6 +53,12 @@ export function createRequestsView({ client }) {
   /** @param {string | null} record */
   function hrefOf(record) {
     return toHref('requests', record, { ...filters(), after: after ?? '' });
+  }
+
+  /** @param {string | null} record */
+  function setAddress(record) {
+    // Whoever has left a moment ago has the address of the next view.
+    if (readRoute().view === 'requests') history.replaceState(null, '', hrefOf(record));
   }
 
   /** @param {AbortSignal} signal */
@@ -73,13 +80,13 @@ export function createRequestsView({ client }) {
     passFocus(newest, older);
     pages.hidden = newest.disabled && older.disabled;
     suggest(data);
-    showRows(data, { isFiltered: state.value !== '' || model.value.trim() !== '', hrefOf });
+    showRecords(data, { isFiltered: state.value !== '' || model.value.trim() !== '', hrefOf });
   }
 
   /** @param {string | null} place */
   function goTo(place) {
     after = place;
-    history.replaceState(null, '', hrefOf(null));
+    setAddress(null);
     say(status, 'Loading …');
     polling?.now();
   }
@@ -89,7 +96,7 @@ export function createRequestsView({ client }) {
    * @param {RequestRecord} [known]
    */
   function openRecord(requestId, known) {
-    history.replaceState(null, '', hrefOf(requestId));
+    setAddress(requestId);
     dialog.open(requestId, known);
   }
 
@@ -133,6 +140,7 @@ export function createRequestsView({ client }) {
       if (record !== null) dialog.open(record);
     },
     hide() {
+      clearTimeout(typing);
       polling?.stop();
       polling = null;
       dialog.close();
@@ -141,20 +149,28 @@ export function createRequestsView({ client }) {
 }
 
 /**
- * @typedef {object} RowsShown
+ * @typedef {object} RecordsShown
  * @property {boolean} isFiltered
  * @property {(requestId: string) => string} hrefOf
  *
- * @param {(requestId: string, record: RequestRecord) => void} onOpen
- * @returns {(records: readonly RequestRecord[], shown: RowsShown) => void}
+ * @param {(requestId: string, record: RequestRecord | undefined) => void} onOpen
+ * @returns {(records: readonly RequestRecord[], shown: RecordsShown) => void}
  */
-function createRows(onOpen) {
+function createRecords(onOpen) {
   const table = byId('requests-table', HTMLTableElement);
   const rows = byId('requests-rows', HTMLTableSectionElement);
   const empty = byId('requests-empty', HTMLElement);
   let shown = '';
+  /** @type {readonly RequestRecord[]} */
+  let latest = [];
+  const open = (/** @type {string} */ id) =>
+    onOpen(
+      id,
+      latest.find(({ request_id }) => request_id === id),
+    );
 
   return (records, { isFiltered, hrefOf }) => {
+    latest = records;
     table.hidden = records.length === 0;
     const none = isFiltered
       ? 'No request fits these filters. The model must be its whole name.'
@@ -169,9 +185,10 @@ function createRows(onOpen) {
     const next = JSON.stringify(records) + hrefOf('');
     if (next === shown) return;
     shown = next;
-    const focused = document.activeElement?.getAttribute('data-id');
-    rows.replaceChildren(...records.map((record) => row(record, { href: hrefOf(record.request_id), onOpen })));
-    for (const link of rows.querySelectorAll('a')) if (link.dataset['id'] === focused) link.focus();
+    showRows(
+      rows,
+      records.map((record) => row(record, { href: hrefOf(record.request_id), onOpen: open })),
+    );
   };
 }
 
@@ -179,7 +196,7 @@ function createRows(onOpen) {
  * @param {RequestRecord} record
  * @param {object} how
  * @param {string} how.href
- * @param {(requestId: string, record: RequestRecord) => void} how.onOpen
+ * @param {(requestId: string) => void} how.onOpen
  */
 function row(record, { href, onOpen }) {
   const { usage, error, incomplete_details: incomplete } = record;
@@ -207,7 +224,7 @@ function row(record, { href, onOpen }) {
     if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.isCollapsed === false) return;
     event.preventDefault();
     link.focus();
-    onOpen(record.request_id, record);
+    onOpen(record.request_id);
   });
   return made;
 }

@@ -28,6 +28,22 @@ export function toHref(view, id = null, query = {}) {
   return `#/${view}${id === null ? '' : `/${encodeURIComponent(id)}`}${kept === '' ? '' : `?${kept}`}`;
 }
 
+/**
+ * Returns what gives another address to the view that has the present one. It does nothing and returns false when
+ * somebody has left that view, also if the next one is not shown yet.
+ *
+ * @returns {(href: string) => boolean}
+ */
+export function createAddress() {
+  let own = location.hash;
+  return (href) => {
+    if (location.hash !== own) return false;
+    history.replaceState(null, '', href);
+    own = location.hash;
+    return true;
+  };
+}
+
 /** @param {string} text */
 function decode(text) {
   try {

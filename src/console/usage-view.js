@@ -137,6 +137,9 @@ export function createUsageView({ client, config }) {
 function offerModels(field, rows) {
   const chosen = field.value;
   const models = [...new Set(rows.map(({ model }) => model))].sort();
+  const offered = [...field.options].slice(1).map(({ value }) => value);
+  // Somebody may be choosing one.
+  if (JSON.stringify(models) === JSON.stringify(offered)) return;
   field.replaceChildren(
     element('option', { value: '' }, 'all'),
     ...models.map((model) => element('option', { value: model }, model)),

@@ -15,7 +15,7 @@ describe('the key of the console', () => {
 
   it('is refused with the reason of the backend, and nothing else is shown', async () => {
     scene.tolerate(/status of 401/);
-    scene.backend.reply((stage) => sendJson(stage, { error: { message: 'No such key here.' } }, 401));
+    scene.backend.always((stage) => sendJson(stage, { error: { message: 'No such key here.' } }, 401));
     const page = await scene.open();
     await page.getByLabel('API key', { exact: true }).fill('wrong');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -87,5 +87,31 @@ describe('the key of the console', () => {
     expect(await page.getByLabel('Input').inputValue()).to.equal('a long question');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('Completed in').waitFor();
+  });
+
+  it('stays when a late reply refuses the one before', async () => {
+    scene.tolerate(/status of 401/);
+    const page = await scene.open();
+    await page.getByLabel('API key', { exact: true }).fill('former-key');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.locator('#try-model[aria-busy=false]').waitFor();
+    const refusal = { status: 401, json: { error: { message: 'The key has expired.', code: 'invalid_api_key' } } };
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/responses', async (route) => {
+      await held.promise;
+      await route.fulfill(refusal);
+    });
+    await page.getByLabel('Input').fill('Hello');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.route('**/api/v1/requests*', (route) => route.fulfill(refusal));
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('alert').getByText('The key has expired.').waitFor();
+    await page.unroute('**/api/v1/requests*');
+    await scene.enterKey(page);
+    await page.getByText('No requests yet.').waitFor();
+    held.resolve();
+    await page.locator('#try-status', { hasText: 'The key has expired.' }).waitFor({ state: 'attached' });
+    await page.getByRole('heading', { name: 'Requests' }).waitFor();
+    expect(await page.evaluate(() => Object.values(sessionStorage))).to.deep.equal([TEST_KEY]);
   });
 });

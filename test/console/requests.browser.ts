@@ -3,6 +3,11 @@ import type { Page } from 'playwright-core';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useConsole } from './scene.ts';
 
+declare global {
+  /** How often the page has asked since it cannot be seen. */
+  var asked: number;
+}
+
 describe('“Requests”', () => {
   useRealSockets();
   const scene = useConsole();
@@ -94,8 +99,11 @@ describe('“Requests”', () => {
     await look();
     await rows().getByText('slow-model').click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByText('As JSON').click();
     await dialog.getByRole('button', { name: 'Cancel this request' }).click();
     await dialog.getByText('cancelled', { exact: true }).waitFor();
+    // Whoever has opened it sees it change.
+    await dialog.getByText('"status": "cancelled"').waitFor();
     expect(await running).to.include('request_cancelled');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('row', { name: 'cancelled slow-model' }).waitFor();
@@ -107,6 +115,17 @@ describe('“Requests”', () => {
     await look();
     await page.getByRole('row', { name: 'failed upstream_error one-model' }).click();
     await page.getByRole('dialog').getByText('Try again. If it stays, the operator').waitFor();
+  });
+
+  it('leave the address to the view that is looked at next', async () => {
+    await look();
+    await page.getByText('Live').waitFor();
+    await page.getByRole('combobox', { name: 'Model' }).fill('other-model');
+    await page.evaluate(() => (location.hash = '#/usage'));
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    // By then it has waited for more to be typed.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 400)));
+    expect(new URL(page.url()).hash).to.equal('#/usage');
   });
 
   it('have an address each, which is found by the id too', async () => {
@@ -150,8 +169,6 @@ describe('“Requests”', () => {
   });
 
   it('are asked for no more while nobody can see the page', async () => {
-    let asked = 0;
-    page.on('request', (request) => (asked += Number(request.url().includes('/api/v1/requests'))));
     await look();
     await page.getByText('No requests yet.').waitFor();
     // Also when the page is hidden while an answer is on its way.
@@ -162,19 +179,25 @@ describe('“Requests”', () => {
       await route.continue();
     });
     await onItsWay;
+    // Counted where it is asked, since the news of a request comes late.
     await page.evaluate(() => {
+      const ask = globalThis.fetch;
+      globalThis.asked = 0;
+      globalThis.fetch = (...given) => {
+        globalThis.asked += 1;
+        return ask(...given);
+      };
       Object.defineProperty(document, 'hidden', { value: true, configurable: true });
       document.dispatchEvent(new Event('visibilitychange'));
     });
     held.resolve();
-    const before = asked;
     await page.waitForTimeout(2500);
-    expect(asked).to.equal(before);
+    expect(await page.evaluate(() => globalThis.asked)).to.equal(0);
     await page.evaluate(() => {
       Object.defineProperty(document, 'hidden', { value: false });
       document.dispatchEvent(new Event('visibilitychange'));
     });
-    await page.waitForRequest(/api\/v1\/requests/);
+    await page.waitForFunction(() => globalThis.asked > 0);
   });
 
   it('are asked for again when the gateway is back', async () => {

@@ -47,6 +47,22 @@ describe('“Try it”', () => {
     expect(await page.getByRole('tabpanel').textContent()).to.include('"hidden-model"');
   });
 
+  it('leaves the field of a name to whoever has chosen it, when the models come late', async () => {
+    await scene.go(page, 'Usage');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/models', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await scene.go(page, 'Try it');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('Another model …');
+    await page.getByLabel('Name of the model').focus();
+    held.resolve();
+    await page.locator('#try-model[aria-busy=false]').waitFor();
+    await page.keyboard.type('hidden-model');
+    expect(await page.getByLabel('Name of the model').inputValue()).to.equal('hidden-model');
+  });
+
   it('shows the answer while it streams, beside its events with their times', async () => {
     const seen = Promise.withResolvers<void>();
     scene.backend.reply(async (stage) => {
@@ -290,6 +306,7 @@ describe('“Try it”', () => {
     ].join('\n\n');
     scene.backend.reply({ sse: [chunk({ content: text }), chunk({}, 'stop')] });
     await send();
+    await status().getByText('Completed in').waitFor();
     const message = answer().locator('[data-type=message]');
     await message.locator('.markdown').waitFor();
     const links = await message
@@ -341,6 +358,7 @@ describe('“Try it”', () => {
     seen.resolve();
     await status().getByText('Completed in').waitFor();
     expect(await thoughts.getByText('They want').isVisible()).to.equal(true);
+    expect(await thoughts.locator('summary:focus').count(), 'who has the focus').to.equal(1);
   });
 
   for (const viewport of [

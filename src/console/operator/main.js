@@ -138,7 +138,10 @@ async function showView() {
       setFailure: (failure) => ifShown(() => say(problem, failure?.sentence ?? null)),
     });
   } catch (error) {
-    if (signal.aborted && (error instanceof Failure || isAbort(error))) return;
+    if (signal.aborted) {
+      if (error instanceof Failure || isAbort(error)) return;
+      throw error;
+    }
     say(status, null);
     say(problem, 'This view could not be loaded. Is the gateway still running? Load the page again.');
     if (!(error instanceof Failure)) throw error;

@@ -9,6 +9,8 @@ const MAX_NAMES = 2000;
 
 /** @type {Map<string, Promise<string>>} */
 const names = new Map();
+/** Those that have come. @type {Map<string, string>} */
+const known = new Map();
 
 /**
  * Returns a link to a key or a group, which says its name as soon as that is known. What is deleted,
@@ -21,8 +23,9 @@ const names = new Map();
 export function nameLink(page, kind, id) {
   const isIssued = page.isManaged && id.startsWith(kind === 'keys' ? 'key_' : 'group_');
   if (!isIssued) return element('code', {}, id);
-  const link = element('a', { href: toHref(kind, id) }, `${id.slice(0, 12)}…`);
-  void nameOf(page, `${kind}/${id}`).then((name) => (link.textContent = name));
+  const path = `${kind}/${id}`;
+  const link = element('a', { href: toHref(kind, id) }, known.get(path) ?? `${id.slice(0, 12)}…`);
+  if (!known.has(path)) void nameOf(page, path).then((name) => (link.textContent = name));
   return link;
 }
 
@@ -31,17 +34,24 @@ export function nameLink(page, kind, id) {
  * @param {string} path
  */
 function nameOf({ client, signal }, path) {
-  const known = names.get(path);
-  if (known !== undefined) return known;
+  const before = names.get(path);
+  if (before !== undefined) return before;
   const asked = client.get(path, { signal }).then(
-    (account) => /** @type {{ name: string }} */ (account).name,
+    (account) => {
+      const { name } = /** @type {{ name: string }} */ (account);
+      known.set(path, name);
+      return name;
+    },
     (/** @type {unknown} */ error) => {
       names.delete(path);
       if (!signal.aborted && toFailure(error).status === 404) return 'deleted';
       return `${path.split('/')[1]?.slice(0, 12)}…`;
     },
   );
-  if (names.size >= MAX_NAMES) names.clear();
+  if (names.size >= MAX_NAMES) {
+    names.clear();
+    known.clear();
+  }
   names.set(path, asked);
   return asked;
 }

@@ -1,5 +1,5 @@
 import { element } from '../dom.js';
-import { toHref } from '../route.js';
+import { createAddress, toHref } from '../route.js';
 import { createField } from './form.js';
 import { showLive } from './live.js';
 import { createTable } from './table.js';
@@ -41,6 +41,7 @@ export function showPagedList(page, options) {
   const names = new Set([cursor, ...filters.map(({ name }) => name)]);
   let given = new URLSearchParams([...page.route.query].filter(([name]) => names.has(name)));
   let typing = 0;
+  const setAddress = createAddress();
 
   const fields = filters.map((filter) => ({ filter, ...createField(filter, valueOf(filter.name)) }));
   const form = element(
@@ -59,7 +60,7 @@ export function showPagedList(page, options) {
       .map(({ filter, input }) => [filter.name, toAddress(filter.name, input.value.trim())])
       .filter(([, value]) => value !== '');
     given = new URLSearchParams(kept);
-    history.replaceState(null, '', toHref(view, id, given));
+    if (!setAddress(toHref(view, id, given))) return;
     page.setStatus('Loading …');
     polling.now();
   }

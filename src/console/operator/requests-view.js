@@ -2,6 +2,7 @@ import { toFailure } from '../client.js';
 import { breakable, element, passFocus, timeElement } from '../dom.js';
 import { formatCount, formatCredits, formatMs } from '../format.js';
 import { recordFacts, stateElement } from '../record-facts.js';
+import { showChildren } from '../redraw.js';
 import { toHref } from '../route.js';
 import { showLive } from './live.js';
 import { nameLink } from './names.js';
@@ -63,8 +64,10 @@ function showList(page) {
     ],
     everyMs: EVERY_MS,
     onRows(rows) {
+      const before = seen.size;
       for (const { model } of rows) seen.add(model);
-      models.replaceChildren(...[...seen].map((model) => element('option', { value: model })));
+      // Somebody may be choosing one.
+      if (seen.size > before) models.replaceChildren(...[...seen].map((model) => element('option', { value: model })));
     },
   });
   form.querySelector('[name=model]')?.setAttribute('list', models.id);
@@ -99,6 +102,8 @@ function createFinder() {
 function showRecord(page, id) {
   const { client, content } = page;
   const path = `requests/${encodeURIComponent(id)}`;
+  const facts = element('dl', { class: 'details' });
+  const links = element('p', { class: 'links' });
   const card = element('div', { class: 'card', 'aria-busy': 'true' });
   const cancel = element('button', { type: 'button' }, 'Cancel this request');
   const json = element('pre', { tabindex: '0', 'aria-label': 'The record as JSON' });
@@ -126,7 +131,9 @@ function showRecord(page, id) {
     if (text === json.textContent) return;
     json.textContent = text;
     card.removeAttribute('aria-busy');
-    card.replaceChildren(describe(page, record));
+    showChildren(facts, [...describe(page, record).children]);
+    showChildren(links, linksOf(record));
+    if (!card.hasChildNodes()) card.append(facts, links);
   }
 
   async function askToCancel() {
@@ -177,22 +184,25 @@ function explainMissing({ isManaged }) {
  * @param {AdminRequest} record
  */
 function describe(page, record) {
-  const { error, key, group } = record;
-  const facts = recordFacts(record, {
+  const { key, group } = record;
+  return recordFacts(record, {
     whose: [
       [page.isManaged ? 'Key' : 'Caller', nameLink(page, 'keys', key)],
       ['Group', group === null ? null : nameLink(page, 'groups', group)],
     ],
   });
-  const links = element(
-    'p',
-    { class: 'links' },
-    element('a', { href: toHref('requests', null, { key }) }, 'Requests of this caller'),
-    ...(error === null
-      ? []
-      : [element('a', { href: toHref('requests', null, { error_code: error.code }) }, 'Requests with this error')]),
+}
+
+/** @param {AdminRequest} record */
+function linksOf({ key, error }) {
+  const ofCaller = element('a', { href: toHref('requests', null, { key }) }, 'Requests of this caller');
+  if (error === null) return [ofCaller];
+  const ofError = element(
+    'a',
+    { href: toHref('requests', null, { error_code: error.code }) },
+    'Requests with this error',
   );
-  return element('div', {}, facts, links);
+  return [ofCaller, ofError];
 }
 
 /** @param {AdminRequest} record */

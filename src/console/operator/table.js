@@ -1,4 +1,5 @@
 import { element, say } from '../dom.js';
+import { showRows } from '../redraw.js';
 
 /**
  * @template Row
@@ -10,8 +11,7 @@ import { element, say } from '../dom.js';
  */
 
 /**
- * Returns a table that draws only changes, so that they disturb neither a selection nor a screen
- * reader.
+ * Returns a table that draws only changes.
  *
  * @template Row
  * @param {object} options
@@ -46,10 +46,7 @@ export function createTable({ label, columns, hrefOf, stacks = false }) {
     const next = JSON.stringify(rows);
     if (next === shown) return;
     shown = next;
-    const focused = [...body.querySelectorAll('a, button')].indexOf(/** @type {Element} */ (document.activeElement));
-    body.replaceChildren(...rows.map(toRow));
-    const again = [...body.querySelectorAll('a, button')][focused];
-    if (again instanceof HTMLElement) again.focus();
+    showRows(body, rows.map(toRow));
   }
 
   /** @param {Row} row */

@@ -1,7 +1,7 @@
 import { nameOfTime } from '../chart.js';
 import { element, showFacts } from '../dom.js';
 import { formatCount, formatCredits, formatMs, formatShort } from '../format.js';
-import { toHref } from '../route.js';
+import { createAddress, toHref } from '../route.js';
 import { createCharts, STATS_CHARTS } from '../usage-charts.js';
 import { spanOf, sumByTime, withStats } from '../usage-sums.js';
 import { createField } from './form.js';
@@ -35,6 +35,7 @@ export function showUsage(page) {
   const about = element('p', { class: 'muted small' });
   const charts = element('div', { class: 'charts' });
   const valueOf = (/** @type {string} */ name) => fields.find((field) => field.name === name)?.input.value.trim() ?? '';
+  const setAddress = createAddress();
   let most = 0;
   const { place, show } = createTable({
     label: 'Usage',
@@ -78,11 +79,8 @@ export function showUsage(page) {
   }
 
   function apply() {
-    history.replaceState(
-      null,
-      '',
-      toHref('usage', null, Object.fromEntries(fields.map(({ name }) => [name, valueOf(name)]))),
-    );
+    const values = Object.fromEntries(fields.map(({ name }) => [name, valueOf(name)]));
+    if (!setAddress(toHref('usage', null, values))) return;
     page.setStatus('Loading …');
     polling.now();
   }

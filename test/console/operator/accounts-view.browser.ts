@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { newGroupDraft, newKeyDraft } from '../../support/keys.ts';
+import { until } from '../../support/time.ts';
 import { expectGoodLooks } from '../looks.ts';
 import { ADMIN_TOKEN, useConsole } from '../scene.ts';
 
@@ -36,7 +37,8 @@ describe('the keys and groups of the operator', () => {
     const page = await scene.open();
     const told = new Set<string>();
     page.on('request', async (request) => {
-      const headers = await request.allHeaders();
+      // The page may be closed by now.
+      const headers = await request.allHeaders().catch(() => ({}));
       if (JSON.stringify(headers).includes(ADMIN_TOKEN)) told.add(new URL(request.url()).pathname.split('/')[1] ?? '');
     });
     await page.goto(`${scene.gateway.url}/console/operator/#/keys`);
@@ -44,6 +46,7 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('link', { name: 'Ada’s key' }).click();
     await page.getByRole('heading', { name: 'Ledger' }).waitFor();
+    await until(() => told.size > 0);
     expect([...told]).to.deep.equal(['admin']);
     const kept = await page.evaluate(() => [Object.values(sessionStorage), localStorage.length, document.cookie]);
     expect(kept).to.deep.equal([[ADMIN_TOKEN], 0, '']);
@@ -59,6 +62,8 @@ describe('the keys and groups of the operator', () => {
     for (const wrong of ['wrong', scene.apiKey]) {
       await page.getByLabel('Admin token', { exact: true }).fill(wrong);
       await page.getByRole('button', { name: 'Continue' }).click();
+      // While a token is checked, the button says so, and the reason is that of the one before.
+      await page.getByRole('button', { name: 'Continue' }).waitFor();
       await page.getByText('(401 invalid_api_key)').waitFor();
       expect(await page.getByRole('navigation').count()).to.equal(0);
     }
@@ -79,6 +84,7 @@ describe('the keys and groups of the operator', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).to.equal(secret);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.locator('.secret').waitFor({ state: 'detached' });
     const row = page.getByRole('row', { name: 'Bob' });
     await row.waitFor();
     expect(await row.innerText()).to.match(/Research.*10\.00.*5 requests\/min/s);
@@ -212,11 +218,11 @@ describe('the keys and groups of the operator', () => {
           name,
           creditsMicro: 5e9,
           limits: { ...limits, spendPerMonthMicro: 1e9 },
-          createdAtMs: Date.now(),
+          createdAtMs: scene.nowMs(),
         }),
       );
       for (const who of ['one', 'two']) {
-        await scene.managed.issue({ name: `${name}, ${who}`, groupId, limits, createdAtMs: Date.now() });
+        await scene.managed.issue({ name: `${name}, ${who}`, groupId, limits, createdAtMs: scene.nowMs() });
       }
     }
     await scene.create({ model: 'm', input: 'Hi' });

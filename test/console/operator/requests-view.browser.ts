@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { until } from '../../support/time.ts';
 import { expectGoodLooks } from '../looks.ts';
 import { chunk, inHalves, useConsole } from '../scene.ts';
 
@@ -22,6 +23,28 @@ describe('the requests of the operator', () => {
     await scene.gateway.create({ model: 'm', input: 'Hi' }, { headers: { authorization: `Bearer ${bob.secret}` } });
     await page.getByRole('row', { name: 'Bob' }).getByText('succeeded').waitFor();
     expect(await rowsOf(page).count()).to.equal(2);
+  });
+
+  it('keep the focus, and a click that has begun, while they change', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(inHalves(seen.promise));
+    const reply = scene.create({ model: 'm', input: 'Hi', stream: true });
+    await until(() => scene.backend.requests.some(({ path }) => path.endsWith('/chat/completions')));
+    const page = await scene.openOperator('requests');
+    await page.getByRole('row', { name: 'processing' }).waitFor();
+    const link = rowsOf(page).last().getByRole('link').first();
+    await link.focus();
+    await scene.create({ model: 'm', input: 'Hi' });
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    const href = await link.getAttribute('href');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('href'))).to.equal(href);
+    await link.hover();
+    await page.mouse.down();
+    seen.resolve();
+    await reply;
+    await rowsOf(page).last().getByText('succeeded').waitFor();
+    await page.mouse.up();
+    await page.waitForURL((url) => url.hash === href);
   });
 
   it('are found by state, error, model, key and time, at an address that can be kept', async () => {
@@ -47,7 +70,7 @@ describe('the requests of the operator', () => {
     await expectOne('State', 'failed');
     await expectOne('Error code', 'upstream_error');
     await expectOne('Model', 'priced-one');
-    const then = new Date(Date.now() - 3 * HOUR_MS);
+    const then = new Date(scene.nowMs() - 3 * HOUR_MS);
     const local = new Date(then.getTime() - then.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
     await expectOne('Until', local);
     await page.getByRole('form', { name: 'Filters' }).getByLabel('Key').fill('Ada’s key');
@@ -76,7 +99,7 @@ describe('the requests of the operator', () => {
     await page.reload();
     await page.getByRole('link', { name: 'Ada’s key' }).waitFor();
     await page.goBack();
-    await rowsOf(page).first().click();
+    await rowsOf(page).first().getByText('succeeded').click();
     await page.waitForURL(/#\/requests\/req_/);
   });
 
@@ -85,7 +108,7 @@ describe('the requests of the operator', () => {
     scene.backend.reply(inHalves(seen.promise));
     const reply = scene.create({ model: 'm', input: 'Hi', stream: true });
     const page = await scene.openOperator('requests?status=processing');
-    await page.locator('tbody a').first().click();
+    await rowsOf(page).getByText('processing').click();
     await page.getByRole('button', { name: 'Cancel this request' }).click();
     await page.getByText('cancelled', { exact: true }).waitFor();
     seen.resolve();
