@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
 import type { Said } from './backend.ts';
 import type { Manner } from './manners.ts';
 
@@ -28,7 +29,7 @@ export async function startBackendProcess(
   onBegun: (prompt: string) => void,
 ): Promise<BackendProcess> {
   const waiting = new Set<{ left: number; readonly resolve: () => void }>();
-  let port = 0;
+  const port = await freePort();
   let child = await open();
 
   async function open(): Promise<ChildProcess> {
@@ -43,8 +44,7 @@ export async function startBackendProcess(
         waiter.resolve();
       }
     });
-    const said = await next(opened, 'listening');
-    port = said.port;
+    await next(opened, 'listening');
     return opened;
   }
 

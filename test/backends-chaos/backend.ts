@@ -4,7 +4,7 @@ import { startScriptedBackend } from '../support/backend.ts';
 import { createManners, type Manner } from './manners.ts';
 
 export type Said =
-  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'listening' }
   | { readonly kind: 'changed' }
   /** A generation for this prompt has begun. */
   | { readonly kind: 'begun'; readonly prompt: string };
@@ -21,7 +21,7 @@ process.on('message', (manner: Manner) => {
   say({ kind: 'changed' });
 });
 process.on('disconnect', () => process.exit());
-say({ kind: 'listening', port: backend.port });
+say({ kind: 'listening' });
 
 function say(said: Said): void {
   process.send?.(said);

@@ -9,11 +9,12 @@ import { expect } from 'chai';
 import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { TEST_KEY } from '../support/gateway.ts';
+import { freePort } from '../support/free-port.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
-import { findFreePort, openBalancers, type Balancer } from './balancers.ts';
+import { openBalancers, type Balancer } from './balancers.ts';
 
 const server = await findPostgres();
 
@@ -41,7 +42,7 @@ if (server !== undefined) {
       backend = await startScriptedBackend();
       database = await createTestDatabase(server);
       folder = mkdtempSync(join(tmpdir(), 'balanced-'));
-      ports = [await findFreePort(), await findFreePort()];
+      ports = [await freePort(), await freePort()];
       served = ports.map(() => new Map());
       answered = new Map();
       failures = new Map();

@@ -2,10 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { blocksRunAs } from '../docs/blocks.ts';
+import { freePort } from '../support/free-port.ts';
 import { until } from '../support/time.ts';
 
 export interface Balancer {
@@ -128,7 +128,7 @@ interface Start {
 async function start(kind: Kind, { program, block, isUp }: Start) {
   const folder = mkdtempSync(join(tmpdir(), 'balancer-'));
   const file = join(folder, 'config');
-  const port = await findFreePort();
+  const port = await freePort();
   const configuration = kind.configure(block, { port, folder });
   writeFileSync(file, configuration);
   const env = { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
@@ -166,16 +166,6 @@ async function end(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit');
   child.kill('SIGTERM');
   await exit;
-}
-
-/** Returns a port on which nobody listens at this moment. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Debian puts servers where not every user looks for programs. */

@@ -2,10 +2,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 
 export interface PostgresServer {
   /** Of the process that all others of it descend from, until its next start. */
@@ -43,7 +43,7 @@ export async function startPostgresServer({
   const asPostgres = process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
   if (asPostgres.length > 0) await run(['chown', 'postgres', folder]);
   const data = join(folder, 'data');
-  const port = await findPort();
+  const port = await freePort();
   const control = [...asPostgres, join(programs, 'pg_ctl'), '--pgdata', data, '--wait'];
   const auth = ['--auth-local=trust', `--auth-host=${hostAuth}`];
   await run([
@@ -113,17 +113,6 @@ function findPrograms(): string | undefined {
     ...(process.env['PATH'] ?? '').split(delimiter),
   ];
   return folders.find((folder) => existsSync(join(folder, 'initdb')));
-}
-
-/** One that is free now. */
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }
 
 const execute = promisify(execFile);
