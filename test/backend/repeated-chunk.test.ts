@@ -4,7 +4,7 @@ import { createRepeatedChunks, type FoundEvent } from '../../src/backend/repeate
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { casesOf } from '../support/property.ts';
+import { casesOf, runs } from '../support/property.ts';
 import { loadRecordings } from '../support/recordings.ts';
 
 const VLLM = {
@@ -71,6 +71,7 @@ describe('a repeated chunk', () => {
           expect(found.end).to.equal(before.length + event.length);
           expect(JSON.stringify(found.chunk)).to.equal(JSON.stringify(chunk));
         }),
+        runs(500),
       );
     });
   }
@@ -90,6 +91,7 @@ describe('a repeated chunk', () => {
         expect(found.end).to.equal(event.length);
         expect(JSON.stringify(found.chunk)).to.equal(JSON.stringify(chunk));
       }),
+      runs(500),
     );
   });
 

@@ -7,6 +7,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
 import type { CreateResponse, InputItem, InputPart, ToolParam } from '../../src/contract/types.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
+import { runs } from '../support/property.ts';
 
 function ask(request: Partial<CreateResponse>, dialect: Dialect): ChatRequest {
   const options = {
@@ -461,6 +462,7 @@ describe('what backends want of a conversation', () => {
             for (const id of mapped) expect(id).to.match(rule === 'up-to-40' ? /^[^]{1,40}$/ : /^[a-zA-Z0-9]{9}$/);
           },
         ),
+        runs(500),
       );
     });
 

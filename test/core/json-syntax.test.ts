@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { assert, constantFrom, json, property } from 'fast-check';
 import { findSyntaxError } from '../../src/core/json-syntax.ts';
+import { runs } from '../support/property.ts';
 
 describe('findSyntaxError', () => {
   const cases: { name: string; text: string; position: number }[] = [
@@ -34,6 +35,7 @@ describe('findSyntaxError', () => {
       property(json(), (text) => {
         expect(findSyntaxError(text)).to.equal(text.length);
       }),
+      runs(500),
     );
   });
 
@@ -43,6 +45,7 @@ describe('findSyntaxError', () => {
         expect(findSyntaxError(text + tail)).to.be.at.most(text.length + tail.length);
         expect(findSyntaxError(text + tail)).to.be.at.least(text.trimEnd().length);
       }),
+      runs(500),
     );
   });
 });

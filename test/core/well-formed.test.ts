@@ -5,6 +5,7 @@ import { DIALECTS } from '../../src/core/dialects.ts';
 import { createPairReader, toWellFormedJson } from '../../src/core/well-formed.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
 import { chunkOf, openMachine, PLAIN_REQUEST } from '../support/machine.ts';
+import { runs } from '../support/property.ts';
 import { expectWellFormed } from '../support/well-formed.ts';
 
 describe('toWellFormedJson', () => {
@@ -39,6 +40,7 @@ describe('toWellFormedJson', () => {
       fc.property(text, (given) => {
         expect(JSON.parse(toWellFormedJson(JSON.stringify(given)))).to.equal(given.toWellFormed());
       }),
+      runs(500),
     );
   });
 });
@@ -53,6 +55,7 @@ describe('createPairReader', () => {
         expect(passedOn.every((piece) => piece.isWellFormed())).to.equal(true);
         expect(passedOn.join('')).to.equal(given.join('').toWellFormed());
       }),
+      runs(500),
     );
   });
 });

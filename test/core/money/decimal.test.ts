@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { formatAmount, parseAmount, parseDecimal, parseSignedAmount } from '../../../src/core/money/decimal.ts';
+import { runs } from '../../support/property.ts';
 
 describe('a decimal number', () => {
   const read: { text: string; decimals: number; value: bigint }[] = [
@@ -93,6 +94,7 @@ describe('an amount', () => {
         expect(text).to.match(/^-?\d+\.\d{2,6}$/);
         expect(parseSignedAmount(text)).to.equal(micro);
       }),
+      runs(500),
     );
   });
 });

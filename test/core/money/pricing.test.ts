@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/money/pricing.ts';
 import { readUsage } from '../../../src/core/reply/usage.ts';
 import type { ModelPrice, Usage } from '../../../src/contract/types.ts';
+import { runs } from '../../support/property.ts';
 
 function priceOf(price: ModelPrice): Price {
   const found = createPrices({ currency: 'USD', models: { m: price } }).find('m', 'm');
@@ -167,6 +168,7 @@ describe('the cost of a usage', () => {
         expect(BigInt(micro) * sum.over >= sum.of).to.equal(true);
         expect(micro === 0 || BigInt(micro - 1) * sum.over < sum.of).to.equal(true);
       }),
+      runs(500),
     );
   });
 
@@ -180,6 +182,7 @@ describe('the cost of a usage', () => {
         expect(costOfTokens(priceOf(CHAT), { ...counts, inputTokens: inputTokens + more })).to.be.at.least(cost);
         expect(costOfTokens(priceOf(CHAT), { ...counts, outputTokens: outputTokens + more })).to.be.at.least(cost);
       }),
+      runs(500),
     );
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, property, string } from 'fast-check';
 import { appendText } from '../../../src/core/reply/growing-text.ts';
+import { runs } from '../../support/property.ts';
 
 describe('appendText', () => {
   it('puts texts together as they are, at any length', () => {
@@ -8,6 +9,7 @@ describe('appendText', () => {
       property(array(string({ unit: 'binary', maxLength: 300 })), (texts) => {
         expect(texts.reduce(appendText, '')).to.equal(texts.join(''));
       }),
+      runs(500),
     );
   });
 
