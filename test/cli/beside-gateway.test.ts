@@ -3,17 +3,20 @@ import type { IssuedKey } from '../../src/contract/types.ts';
 import { run } from '../support/cli.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
-import { AT_ONCE_MS, until } from '../support/time.ts';
+import { AT_ONCE_MS, clockOfAWholeMinute, until } from '../support/time.ts';
 
 describe('the command line beside a running gateway', () => {
   let shop: Workshop;
   let env: Readonly<Record<string, string>>;
   let gateway: TestGateway;
+  /** That of the gateway and of the commands, so that no hour ends between them. */
+  let nowMs: () => number;
 
   beforeEach(async () => {
     shop = makeWorkshop();
     env = { DATABASE_URL: `file:${shop.file}`, AUTH_MODE: 'managed' };
-    gateway = await openGateway(env);
+    nowMs = clockOfAWholeMinute();
+    gateway = await openGateway(env, { nowMs });
   });
   afterEach(async () => {
     await gateway.close();
@@ -21,7 +24,7 @@ describe('the command line beside a running gateway', () => {
   });
 
   async function json<Value>(line: string): Promise<Value> {
-    const { status, stdout, stderr } = await run(`${line} --json`, { env });
+    const { status, stdout, stderr } = await run(`${line} --json`, { env, nowMs });
     expect(status, stderr).to.equal(0);
     return JSON.parse(stdout) as Value;
   }
@@ -48,7 +51,7 @@ describe('the command line beside a running gateway', () => {
     const { requestId } = await ask(alice.secret);
     await ask(bob.secret);
     await ask(bob.secret);
-    const { stdout } = await run('usage', { env });
+    const { stdout } = await run('usage', { env, nowMs });
     expect(stdout).to.match(
       /^FROM \(UTC\) +KEY +MODEL +REQUESTS +FAILED +CANCELLED +INPUT +CACHED +WRITTEN +OUTPUT +COST +MEAN TIME$/m,
     );
@@ -58,7 +61,7 @@ describe('the command line beside a running gateway', () => {
     expect(data).to.have.lengthOf(1);
     expect(data[0]).to.include({ key: bob.id, requests: 2 });
     for (const which of [alice.id, alice.prefix, 'alice']) {
-      const listed = await run(`requests list --key ${which}`, { env });
+      const listed = await run(`requests list --key ${which}`, { env, nowMs });
       expect(listed.stdout).to.match(new RegExp(`${requestId} .* demo +alice `));
       expect(listed.stdout.trimEnd().split('\n')).to.have.lengthOf(2);
     }
@@ -72,7 +75,7 @@ describe('the command line beside a running gateway', () => {
     const path = `${shop.folder}/data/copy.db`;
     expect(await run(['db', 'backup', path], { env })).to.include({ status: 0 });
     await gateway.close();
-    gateway = await openGateway({ ...env, DATABASE_URL: `file:${path}` });
+    gateway = await openGateway({ ...env, DATABASE_URL: `file:${path}` }, { nowMs });
     expect(await ask(secret)).to.include({ status: 200 });
   });
 });

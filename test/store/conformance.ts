@@ -190,7 +190,7 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
       });
 
       it('writes a record at once with its end as after accept and finish', async () => {
-        const [once, twice] = [newDraft(), newDraft()];
+        const [once, twice] = [newDraft({ createdAtMs: NOW_MS }), newDraft({ createdAtMs: NOW_MS })];
         const outcome = newOutcome({
           usage: USAGE,
           costMicro: 7,

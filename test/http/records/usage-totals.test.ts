@@ -5,6 +5,7 @@ import { startScriptedBackend, type ScriptedBackend } from '../../support/backen
 import { openManagedGateway, type ManagedGateway } from '../../support/managed.ts';
 import { newGroupDraft } from '../../support/keys.ts';
 import { compileSchema } from '../../support/schemas.ts';
+import { clockOfAWholeMinute } from '../../support/time.ts';
 
 const ADMIN_TOKEN = 'the-admin-token-of-this-test';
 
@@ -12,11 +13,13 @@ describe('GET /admin/v1/usage/totals', () => {
   const isList = compileSchema('admin.json#/$defs/UsageTotalList', { closed: true });
   let backend: ScriptedBackend;
   let gateway: ManagedGateway;
+  let nowMs: () => number;
 
   beforeEach(async () => {
     backend = await startScriptedBackend();
     backend.always(answer());
-    gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ADMIN_TOKEN });
+    nowMs = clockOfAWholeMinute();
+    gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ADMIN_TOKEN }, { nowMs });
   });
 
   afterEach(async () => {
@@ -64,7 +67,8 @@ describe('GET /admin/v1/usage/totals', () => {
     const { body } = await ask('by=time&per=month');
     expect(isList(body), JSON.stringify(isList.errors)).to.equal(true);
     const { data, total, has_more } = body as UsageTotalList;
-    expect(data.map(({ name }) => name)).to.deep.equal([`${new Date().toISOString().slice(0, 7)}-01T00:00:00.000Z`]);
+    const month = new Date(nowMs()).toISOString().slice(0, 'yyyy-mm'.length);
+    expect(data.map(({ name }) => name)).to.deep.equal([`${month}-01T00:00:00.000Z`]);
     expect([total, has_more]).to.deep.equal([{ ...data[0], name: '' }, false]);
   });
 
