@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { AT_ONCE_MS } from './time.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -95,7 +96,7 @@ export async function createTestDatabase(serverUrl: string, { isSynced = false }
 async function runOn(url: string, sql: string): Promise<readonly unknown[]> {
   // A session which may write, whatever the default of the database is by now.
   const options = '-c default_transaction_read_only=off';
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000, options });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: AT_ONCE_MS, options });
   try {
     await client.connect();
     return (await client.query(sql)).rows;

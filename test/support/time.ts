@@ -1,5 +1,7 @@
 /** How tests wait: for what happens, and never for time to pass. What never happens is ended by mocha's limit, the one of all tests. */
 
+import { DAY_MS } from '../../src/core/time.ts';
+
 // Also while a test holds time still.
 const setRealTimeout = setTimeout;
 
@@ -32,6 +34,14 @@ export async function untilSteady(read: () => number): Promise<number> {
 /** At least this long, and at least one turn of the event loop, in which sockets are read. */
 export function turn(ms: number): Promise<void> {
   return new Promise((resolve) => setRealTimeout(() => setImmediate(resolve), ms));
+}
+
+/**
+ * Waits for the next UTC day where less than this is left of this one: for what counts per day, by the clock of another
+ * process.
+ */
+export function untilDayHasLeft(ms: number): Promise<void> {
+  return until(() => DAY_MS - (Date.now() % DAY_MS) >= ms);
 }
 
 /** A clock that starts with the next minute, so that no limit of a minute or a day opens while a test runs into it. */
