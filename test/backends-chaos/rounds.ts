@@ -30,17 +30,17 @@ export interface ChaosReport {
 
 export type Failover = 'safe' | 'any';
 
-const CALLERS = 128;
 /** Of each caller in a round, one after the other, so that some begin before a fault and some after it. */
 const REQUESTS = 2;
-/** A fault strikes when its backend has begun up to so many generations of a round. */
-const STRIKE_WITHIN = 40;
-/** A short one is over when so many requests of the round are. About half of them need no backend that is hit. */
-const SHORT_REQUESTS = 64;
-const FIRST_BYTE_TIMEOUT_MS = 9000;
+/** A fault strikes when its backend has begun up to so many generations of a round, for each caller. */
+const STRIKE_WITHIN = 0.3;
+/** A short one is over when so many requests of the round are, for each caller. About half need no backend that is hit. */
+const SHORT_REQUESTS = 0.5;
+/** A backend that is well begins within a third of it, on a busy machine too. */
+const FIRST_BYTE_TIMEOUT_MS = 18_000;
 /** Longer than the share of a try, and not the whole. */
-const SLOW_MS = 4000;
-const IDLE_TIMEOUT_MS = 5000;
+const SLOW_MS = 8000;
+const IDLE_TIMEOUT_MS = 10_000;
 const CREDITS_MICRO = 1_000_000_000;
 /** 11 tokens of input for 2 millionths each, and 7 of output for 10. */
 const COST_MICRO = 11 * 2 + 7 * 10;
@@ -61,9 +61,17 @@ interface Hit {
   readonly victim: string;
 }
 
+interface ChaosOptions {
+  readonly faults: number;
+  /** Half of them want streams, and half of them JSON. */
+  readonly callers: number;
+  readonly failover: Failover;
+  readonly seed: number;
+}
+
 /** Tries so many faults, each kind as often as every other one. Throws an AssertionError as soon as a promise is broken. */
 export async function runChaosRounds(
-  { faults, failover, seed }: { readonly faults: number; readonly failover: Failover; readonly seed: number },
+  { faults, callers, failover, seed }: ChaosOptions,
   onRound: (said: string) => void = () => undefined,
 ): Promise<ChaosReport> {
   const random = createRandom(seed);
@@ -88,9 +96,9 @@ export async function runChaosRounds(
       const victim = random.pick([...backends.keys()]);
       const backend = backends.get(victim);
       if (backend === undefined) throw new Error('there is no such backend');
-      const strikesAt = Math.ceil(random.next() * STRIKE_WITHIN);
+      const strikesAt = Math.ceil(random.next() * STRIKE_WITHIN * callers);
       onRound(`${round + 1}: ${victim} ${name}, at its request ${strikesAt}`);
-      told.push(...(await runRound({ caller, round, hit: { name, victim }, backend, strikesAt })));
+      told.push(...(await runRound({ caller, callers, round, hit: { name, victim }, backend, strikesAt })));
       told.push(...(await untilWell(url, caller, round)));
     }
     for (const one of told) expectAllowed(one, failover);
@@ -142,21 +150,22 @@ function settingsOf({
 
 interface Round {
   readonly caller: Caller;
+  readonly callers: number;
   readonly round: number;
   readonly hit: Hit;
   readonly backend: BackendProcess;
   readonly strikesAt: number;
 }
 
-async function runRound({ caller, round, hit, backend, strikesAt }: Round): Promise<Told[]> {
+async function runRound({ caller, callers, round, hit, backend, strikesAt }: Round): Promise<Told[]> {
   const fault: Fault = FAULTS[hit.name];
   const told: Told[] = [];
   const someOver = Promise.withResolvers<void>();
   const struck = backend.begun(strikesAt).then(() => fault.strike(backend));
-  const asking = Array.from({ length: CALLERS }, async (_, index) => {
+  const asking = Array.from({ length: callers }, async (_, index) => {
     for (let request = 0; request < REQUESTS; request += 1) {
       told.push(await ask(caller, { name: `${round}-${index}-${request}`, index, hit }));
-      if (told.length === SHORT_REQUESTS) someOver.resolve();
+      if (told.length === SHORT_REQUESTS * callers) someOver.resolve();
     }
   });
   const all = Promise.all(asking);
