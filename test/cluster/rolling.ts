@@ -5,7 +5,7 @@ import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import type { Script } from '../support/backend.ts';
 import { expectServerBooksToAddUp } from '../support/books.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';
-import { until } from '../support/time.ts';
+import { until, untilRead } from '../support/time.ts';
 import { COST_MICRO, type Cluster } from './open-cluster.ts';
 
 const CUSTOMERS = 6;
@@ -62,7 +62,7 @@ export async function expectNoBreak(cluster: Cluster, program: ProcessOptions): 
     ...customers,
   ]);
   expect(cluster.backend.requests).to.have.lengthOf(asked + load.answered);
-  await until(async () => (await countRunning()) === 0);
+  await untilRead(async () => (await countRunning()) === 0);
   expect(await expectServerBooksToAddUp(cluster.database.url, key.id)).to.include({
     requests: load.answered,
     spentMicro: load.answered * COST_MICRO,

@@ -11,7 +11,7 @@ import { useImpatientStores } from '../support/patient.ts';
 import { isPostgresInstalled } from '../support/postgres-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { startStallingProxy, type StallingProxy } from '../support/stalling-proxy.ts';
-import { until } from '../support/time.ts';
+import { until, untilRead } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const POOL_SIZE = 3;
@@ -258,7 +258,7 @@ if (isInstalled) {
         await until(async () => (await gateway.get('/readyz')).status === 200);
         const requestId = running.headers.get('x-request-id') ?? '';
         let record: Awaited<ReturnType<typeof caller.record>> | undefined;
-        await until(async () => {
+        await untilRead(async () => {
           record = await caller.record(requestId).catch(() => undefined);
           return record !== undefined && record.status !== 'processing';
         });

@@ -13,6 +13,11 @@ export async function until(holds: () => Promise<boolean> | boolean): Promise<vo
   while (!(await holds())) await turn(5);
 }
 
+/** As `until`, for what is read with a key again and again: a key may read 600 times a minute. */
+export async function untilRead(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await turn(200);
+}
+
 /**
  * Waits until what is on its way inside this process has arrived, such as bytes that one end of a connection has written. What
  * threads and other processes do is not waited for.

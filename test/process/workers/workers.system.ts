@@ -17,7 +17,7 @@ import { expectBooksToAddUp } from '../../support/books.ts';
 import { readExposition, sumOf, type Family } from '../../support/exposition.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { inOneMinute } from '../../support/one-minute.ts';
-import { until } from '../../support/time.ts';
+import { until, untilRead } from '../../support/time.ts';
 import { MANAGED, openWorkers, type Connection, type LogLine, type Workers } from './open-workers.ts';
 
 const BODY = { model: 'm', input: 'Hello' };
@@ -53,7 +53,7 @@ describe('workers that share a port', () => {
   }
 
   async function noneProcessing(connection: Connection): Promise<void> {
-    await until(async () => (await recordsAt(connection)).every(({ status }) => status !== 'processing'));
+    await untilRead(async () => (await recordsAt(connection)).every(({ status }) => status !== 'processing'));
   }
 
   it('show the same records wherever they were made, and close those of a dead one, also in memory', async () => {
