@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
+import { spreadOverTurns } from './turns.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from './upgrade.ts';
 import { hostNameOf } from './access/hosts.ts';
@@ -15,6 +16,10 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Below Node's own limit, above which it drops headers silently. */
 const MAX_HEADERS = 200;
+/** Each takes some tenths of a millisecond, and a request that runs needs several turns until its answer. */
+const MOST_IN_TURN = 16;
+/** Of those that are the first of their connection, since nobody knows how many more come. */
+const FIRST_IN_TURN = 4;
 
 export interface HttpServerOptions {
   readonly maxRequestsPerSocket?: number;
@@ -44,6 +49,13 @@ export function createHttpServer(
     req.url = target;
     listener(req, res);
   };
+  const known = new WeakSet<Socket>();
+  const [takeFirstTurn, takeTurn] = [spreadOverTurns(FIRST_IN_TURN), spreadOverTurns(MOST_IN_TURN)];
+  const serveInTurn = (req: IncomingMessage, res: ServerResponse): void => {
+    const take = known.has(req.socket) ? takeTurn : takeFirstTurn;
+    known.add(req.socket);
+    take(req.headers.authorization ?? '', () => serve(req, res));
+  };
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -54,7 +66,7 @@ export function createHttpServer(
       requireHostHeader: false,
       shouldUpgradeCallback: upgrades,
     },
-    serve,
+    serveInTurn,
   );
   server.maxRequestsPerSocket = maxRequestsPerSocket;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -68,7 +80,7 @@ export function createHttpServer(
   });
   server.on('upgrade', (req, socket, head) => {
     // Node before 22.21 ignores `shouldUpgradeCallback`.
-    if (socket instanceof Socket && upgrades(req)) serve(req, openUpgradeReply(req, { socket, head }));
+    if (socket instanceof Socket && upgrades(req)) serveInTurn(req, openUpgradeReply(req, { socket, head }));
     else socket.destroy();
   });
   return server;

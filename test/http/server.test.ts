@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { IncomingMessage, ServerResponse, type Server } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
@@ -15,10 +15,16 @@ describe('createHttpServer', () => {
 
   let server: Server;
   let port: number;
+  /** The targets, in the order in which the application saw them. */
+  let served: string[];
 
   beforeEach(async () => {
+    served = [];
     server = createHttpServer(
-      (req, res) => res.end(req.url),
+      (req, res) => {
+        served.push(`${req.url}`);
+        res.end(req.url);
+      },
       () => REQUEST_ID,
     );
     port = Number(new URL(await listen(server, { host: '127.0.0.1', port: 0 })).port);
@@ -137,6 +143,31 @@ describe('createHttpServer', () => {
     expect(await exchange('GET /x HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 /);
   });
 
+  it('lets nobody wait for the many requests of another key', async () => {
+    const many = Array.from({ length: 100 }, (_, n) => requestFor(`/${n}`, 'many'));
+    const both = exchange(many.join('') + requestFor('/one', 'one') + requestFor('/last', 'many', 'close'));
+    const replies = (await both).match(/(?<=\r\n\r\n)\/[a-z\d]+/g);
+    expect(replies).to.have.lengthOf(102);
+    // Replies keep their order on a connection, and what the application sees first does not.
+    expect(served.indexOf('/one')).to.be.below(20);
+    expect(served.filter((target) => target !== '/one')).to.deep.equal(replies?.filter((target) => target !== '/one'));
+  });
+
+  it('begins few requests of new connections in one turn of the event loop', async () => {
+    const firsts = Array.from({ length: 20 }, (_, n) => {
+      const req = new IncomingMessage(new Socket());
+      Object.assign(req, { url: `/${n}`, headers: { host: 'x' }, rawHeaders: ['Host', 'x'] });
+      return req;
+    });
+    for (const req of firsts) server.emit('request', req, new ServerResponse(req));
+    expect(served).to.have.lengthOf(4);
+    while (served.length < firsts.length) await new Promise(setImmediate);
+    expect(served).to.deep.equal(firsts.map(({ url }) => url));
+    // By now the connections are known.
+    for (const req of firsts) server.emit('request', req, new ServerResponse(req));
+    expect(served).to.have.lengthOf(20 + 16);
+  });
+
   describe('whose time is held', () => {
     const passTime = useHeldTime();
 
@@ -158,6 +189,10 @@ describe('createHttpServer', () => {
       await closeServer(server);
     });
   });
+
+  function requestFor(target: string, key: string, connection = 'keep-alive'): string {
+    return `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  }
 
   async function exchange(sent: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');

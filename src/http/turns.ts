@@ -1,0 +1,58 @@
+/**
+ * Returns what begins small pieces of work in the order in which they come, and only so many in one turn of the event loop, so
+ * that what runs already goes on in between. When more wait, owners take turns: much work of one holds up no other.
+ */
+export function spreadOverTurns(mostInTurn: number): (owner: string, begin: () => void) => void {
+  const waiting = new Map<string, (() => void)[]>();
+  let begun = 0;
+  let isTurnAhead = false;
+
+  return (owner, begin) => {
+    lookAhead();
+    if (begun < mostInTurn && waiting.size === 0) {
+      begun += 1;
+      begin();
+      return;
+    }
+    const line = waiting.get(owner);
+    if (line === undefined) waiting.set(owner, [begin]);
+    else line.push(begin);
+  };
+
+  function lookAhead(): void {
+    if (isTurnAhead) return;
+    isTurnAhead = true;
+    setImmediate(takeTurn);
+  }
+
+  function takeTurn(): void {
+    isTurnAhead = false;
+    begun = 0;
+    while (begun < mostInTurn && waiting.size > 0) {
+      lookAhead();
+      begun += 1;
+      next()?.();
+    }
+  }
+
+  function next(): (() => void) | undefined {
+    const [first] = waiting;
+    if (first === undefined) return undefined;
+    const [owner, line] = first;
+    const begin = line.shift();
+    // Who has more stands at the end again.
+    waiting.delete(owner);
+    if (line.length > 0) waiting.set(owner, line);
+    return begin;
+  }
+}
+
+const takeReadTurn = spreadOverTurns(1);
+
+/**
+ * Begins to read the next piece of something large, some 64 KiB, in turns with everything else that is large. Node would read up to
+ * 2 MiB of each connection in one turn of the event loop, and most of that time goes into memory that was not used before.
+ */
+export function readPiece(read: () => void): void {
+  takeReadTurn('', read);
+}
