@@ -20,22 +20,30 @@ export function collectBytes(expectedBytes = 0): Collected {
   const pieces: Buffer[] = [];
   let whole: Buffer | undefined;
   let length = 0;
+  /** Of what was held when the memory was taken. */
+  let copied = 0;
 
   function add(piece: Buffer): void {
     if (whole === undefined) pieces.push(piece);
     else piece.copy(whole, length);
     length += piece.length;
-    if (whole === undefined && expectedBytes > LARGE_BYTES && length >= expectedBytes * COME) {
+    if (whole !== undefined) copyHeld(whole, 1);
+    else if (expectedBytes > LARGE_BYTES && length >= expectedBytes * COME)
       whole = Buffer.allocUnsafeSlow(expectedBytes);
-      let at = 0;
-      for (const held of pieces.splice(0)) at += held.copy(whole, at);
-    }
+  }
+
+  function copyHeld(to: Buffer, count: number): void {
+    for (const held of pieces.splice(0, count)) copied += held.copy(to, copied);
   }
 
   return {
     length: () => length,
     add,
-    whole: () => whole ?? (pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
+    whole() {
+      if (whole === undefined) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+      copyHeld(whole, pieces.length);
+      return whole;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { readPiece } from '../http/turns.ts';
 import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';
@@ -254,7 +255,14 @@ function readFrames({
     for (const listener of listeners) Reflect.apply(listener, socket, [bytes]);
   };
   const reader = openFrameReader({ ...options, pass, isPaused: () => ws.isPaused });
-  socket.removeAllListeners('data').on('data', (bytes: Buffer) => reader.read(bytes));
+  socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+    reader.read(bytes);
+    if (!reader.isCollecting()) return;
+    socket.pause();
+    readPiece(() => {
+      if (!ws.isPaused) socket.resume();
+    });
+  });
   ws.on('error', () => reader.stop());
   return reader;
 }

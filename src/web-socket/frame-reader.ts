@@ -22,6 +22,8 @@ export interface FrameReader {
   read(bytes: Buffer): void;
   /** Reads what has waited. */
   resume(): void;
+  /** Whether a large message has come in part. */
+  isCollecting(): boolean;
   /** Returns the message of which `ws` tells, if it was collected. */
   message(): Buffer | undefined;
   /** Drops all that comes from now on. */
@@ -70,6 +72,7 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
   return {
     read,
     resume: () => read(NOTHING),
+    isCollecting: () => collected !== undefined,
     message: () => whole,
     stop,
   };

@@ -33,6 +33,26 @@ describe('the bytes of a body', () => {
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(KIB * KIB);
   });
 
+  it('are copied piece by piece, and no quarter of them at once', () => {
+    let copies = 0;
+    const pieces = Array.from({ length: 512 }, (_, n) => {
+      const piece = Buffer.alloc(64 * KIB, n);
+      const copy: Buffer['copy'] = (...to) => {
+        copies++;
+        return Buffer.prototype.copy.apply(piece, to);
+      };
+      return Object.assign(piece, { copy });
+    });
+    const body = collectBytes(32 * KIB * KIB);
+    for (const piece of pieces) {
+      const before = copies;
+      body.add(piece);
+      expect(copies - before).to.be.at.most(2);
+    }
+    expect(copies).to.equal(pieces.length);
+    expect(body.whole().equals(Buffer.concat(pieces))).to.equal(true);
+  });
+
   it('that share their memory with others are not moved', () => {
     expect(memoryOf(Buffer.alloc(600 * KIB).subarray(1))).to.deep.equal([]);
     expect(memoryOf(Buffer.from(new SharedArrayBuffer(600 * KIB)))).to.deep.equal([]);

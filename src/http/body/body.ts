@@ -8,10 +8,11 @@ import { takeBytes } from '../access/load.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 import { parseJson } from '../../core/parse-json.ts';
+import { readPiece } from '../turns.ts';
 import { watchPace } from './pace.ts';
 
 const DISCARD_MS = 2000;
-/** A larger body is read by pieces in turns of the event loop: Node reads up to 2 MiB in one. */
+/** A larger body is read by pieces, in turns with others. */
 const WHOLE_BYTES = 64 * 1024;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
@@ -57,6 +58,10 @@ export function discardBody(req: IncomingMessage): void {
   const timer = setTimeout(() => req.destroy(), DISCARD_MS);
   req.once('close', () => clearTimeout(timer));
   req.once('end', () => clearTimeout(timer));
+  req.on('data', () => {
+    req.pause();
+    readPiece(() => req.resume());
+  });
   req.resume();
 }
 
@@ -177,7 +182,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (req.destroyed) throw new ApiError('client_disconnected');
   return new Promise((resolve, reject) => {
     const body = collectBytes(Number(req.headers['content-length'] ?? 0));
-    let nextTurn: NodeJS.Immediate | undefined;
+    let isSettled = false;
 
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
@@ -194,14 +199,16 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       }
       if (body.length() <= WHOLE_BYTES) return;
       req.pause();
-      nextTurn = setImmediate(() => req.resume());
+      readPiece(() => {
+        if (!isSettled) req.resume();
+      });
     };
     const onEnd = (): void => settle(() => resolve(body.whole()));
     const onGone = (): void => settle(() => reject(new ApiError('client_disconnected')));
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.
       req.pause();
-      clearImmediate(nextTurn);
+      isSettled = true;
       stopWatching();
       req.off('data', onData).off('end', onEnd).off('close', onGone);
       act();
