@@ -191,7 +191,7 @@ export async function startAttackers(orders: Orders): Promise<Attackers> {
   // Without the hooks of mocha, which hold requests back until their bodies have ended.
   const child = fork(new URL('attackers.ts', import.meta.url), { execArgv: [] });
   // The attackers of a real gateway do not take its CPU for their own work.
-  if (child.pid !== undefined) setPriority(child.pid, 5);
+  if (child.pid !== undefined) setPriority(child.pid, 19);
   const attackers = {
     seen: {} as Seen,
     async stop() {

@@ -15,7 +15,7 @@ const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
 
 /** `npm run test:adversary` sets it to a minute. */
 const IS_LONG = Number(process.env['ADVERSARY_SECONDS'] ?? 3) >= 30;
-const REQUESTS = IS_LONG ? 1000 : 200;
+const REQUESTS = IS_LONG ? 5000 : 200;
 
 describe('an adversary', () => {
   useRealSockets();
