@@ -99,16 +99,14 @@ export async function converse(conversation: Conversation): Promise<readonly Res
 
     /** Nobody is left to be told, so what has come is kept out of the reply. */
     function takeUsage({ chunks, done }: ChatBatch): void {
-      for (const chunk of chunks) reader.feed(chunk);
+      reader.feed(chunks);
       if (done || isWhole(reader.reported)) accepted.signal.throwIfAborted();
     }
 
     function take(batch: ChatBatch): Promise<void> | undefined {
-      const events: ResponseEvent[] = [];
-      for (const chunk of batch.chunks) for (const event of reader.feed(chunk)) events.push(event);
+      const events = reader.feed(batch.chunks);
       noteRead(facts, batch.chunks.length, reader.outputLength > 0);
-      if (batch.done) for (const event of reader.end(true)) events.push(event);
-      const busy = pass(events, reader);
+      const busy = pass(batch.done ? [...events, ...reader.end(true)] : events, reader);
       // The translator has ended the response, so the rest of the answer is not needed.
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {

@@ -95,7 +95,7 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
   const translator = openTranslator(incoming, plan, created, services);
   const reply = incoming.openReply(translator, plan, UNHINDERED);
-  const events = [...translator.start(), ...translator.feed(NO_OUTPUT), ...translator.end(true)];
+  const events = [...translator.start(), ...translator.feed([NO_OUTPUT]), ...translator.end(true)];
   reply.answered({});
   reply.end(events);
 }

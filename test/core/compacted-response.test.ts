@@ -56,7 +56,7 @@ describe('a response with a compaction', () => {
     machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.addCompaction('sealed', { isLast: false }));
     expect(machine.ended).to.equal(false);
-    for (const chunk of [chunkOf({ content: 'Hello' }, 'stop'), usageChunk]) tell(machine.feed(chunk));
+    for (const chunk of [chunkOf({ content: 'Hello' }, 'stop'), usageChunk]) tell(machine.feed([chunk]));
     tell(machine.end(true));
     const { output } = expectWellFormed(events);
     expect(output.map(({ type, id }) => ({ type, id }))).to.deep.equal([
@@ -80,7 +80,7 @@ describe('a response with a compaction', () => {
     it(`does not say what was used when that is not known of ${name}`, () => {
       machine.addSpent({ reported: { usage: spent, gaps: [], model: null }, outputLength: 30 });
       tell(machine.addCompaction('sealed', { isLast: false }));
-      for (const chunk of answer) tell(machine.feed(chunk));
+      for (const chunk of answer) tell(machine.feed([chunk]));
       tell(machine.end(true));
       expect(machine.reported.usage).to.equal(null);
       expect(expectWellFormed(events).usage).to.equal(null);

@@ -20,7 +20,7 @@ function allEvents(): { readonly name: string; readonly event: ResponseEvent }[]
     // Every stream may say in_progress again.
     const machine = openMachine(request, settings);
     machine.start();
-    for (const chunk of answer.chunks) machine.feed(chunk);
+    for (const chunk of answer.chunks) machine.feed([chunk]);
     return { name, events: [...translate(answer, request, settings), ...machine.keepAlive()] };
   });
   const recorded = loadRecordings()
@@ -37,7 +37,7 @@ function compactionEvents(): ResponseEvent[] {
   return [
     ...machine.start(),
     ...machine.addCompaction('sealed', { isLast: false }),
-    ...machine.feed(chunkOf({ content: 'Hello' }, 'stop')),
+    ...machine.feed([chunkOf({ content: 'Hello' }, 'stop')]),
     ...machine.end(true),
   ];
 }

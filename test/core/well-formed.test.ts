@@ -81,8 +81,9 @@ describe('a pair that a backend cuts', () => {
         const machine = openMachine({ ...PLAIN_REQUEST, ...request });
         const events: ResponseEvent[] = [...machine.start()];
         const isCustom = 'tools' in request;
-        for (const piece of [isCustom ? '{"input":"x' : 'x', '\ud83d', end]) events.push(...machine.feed(chunk(piece)));
-        events.push(...machine.feed(chunkOf({}, 'stop')), ...machine.end(true));
+        for (const piece of [isCustom ? '{"input":"x' : 'x', '\ud83d', end])
+          events.push(...machine.feed([chunk(piece)]));
+        events.push(...machine.feed([chunkOf({}, 'stop')]), ...machine.end(true));
         const deltas = events.flatMap((event) => ('delta' in event ? [event.delta] : []));
         expect(deltas.every((delta) => delta.isWellFormed() && delta !== '')).to.equal(true);
         expect(deltas.join('')).to.equal(`x${end === 'a\ude00b' ? '\ufffd' : ''}${rest}`);
@@ -96,7 +97,7 @@ describe('a pair that a backend cuts', () => {
     const events: ResponseEvent[] = [...machine.start()];
     for (const content of ['\ud83d', '\ude00']) {
       const logprobs = { content: [{ token: content, logprob: -1, bytes: [], top_logprobs: [] }] };
-      events.push(...machine.feed({ choices: [{ index: 0, delta: { content }, logprobs }] }));
+      events.push(...machine.feed([{ choices: [{ index: 0, delta: { content }, logprobs }] }]));
     }
     const tokens = events.flatMap((event) =>
       event.type === 'response.output_text.delta' ? [event.logprobs.map(({ token }) => token)] : [],

@@ -33,7 +33,7 @@ export function exchange(request: CreateResponse, answer: BackendAnswer, setting
   const machine = openMachine(onTheWire(request), settings);
   const events = [
     ...machine.start(),
-    ...toChunks(answer).flatMap((chunk) => machine.feed(chunk)),
+    ...toChunks(answer).flatMap((chunk) => machine.feed([chunk])),
     ...machine.end(true),
   ];
   return { chat: machine.chat, events, output: expectWellFormed(events).output };

@@ -79,7 +79,7 @@ export interface Answer {
 /** All events of one answer. */
 export function translate(answer: Answer, request?: CreateResponse, settings?: MachineSettings): ResponseEvent[] {
   const machine = openMachine(request, settings);
-  const batches = [machine.start(), ...answer.chunks.map((chunk) => machine.feed(chunk))];
+  const batches = [machine.start(), machine.feed(answer.chunks)];
   batches.push(answer.failure === undefined ? machine.end(answer.done) : machine.fail(answer.failure));
   return batches.flat();
 }

@@ -25,7 +25,8 @@ export interface Spent {
 export interface Translator {
   /** Must be called once and first. */
   start(): readonly ResponseEvent[];
-  feed(chunk: ChatChunk): readonly ResponseEvent[];
+  /** Takes what came in one read. */
+  feed(chunks: readonly ChatChunk[]): readonly ResponseEvent[];
   /** Before the first chunk another backend may answer, whose chunks are read by these options. */
   readFrom(options: OutputWriterOptions): void;
   /** Must be called at most once, before the answer. */
@@ -74,8 +75,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
       log.emit({ type: 'response.in_progress', response: { ...log.snapshot, output: [] } });
       return takeEvents();
     },
-    feed(chunk) {
-      attempt(() => readChunk(chunk));
+    feed(chunks) {
+      attempt(() => chunks.forEach(readChunk));
       return takeEvents();
     },
     readFrom(options) {

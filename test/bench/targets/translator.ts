@@ -56,7 +56,7 @@ function respond(request: CreateResponse, res: ServerResponse): void {
     const parser = createParser({
       onEvent({ data }) {
         text +=
-          data === '[DONE]' ? toText(translator.end(true)) : toText(translator.feed(JSON.parse(data) as ChatChunk));
+          data === '[DONE]' ? toText(translator.end(true)) : toText(translator.feed([JSON.parse(data) as ChatChunk]));
       },
     });
     return {
@@ -81,7 +81,7 @@ function respond(request: CreateResponse, res: ServerResponse): void {
       onResponseData: (_controller, bytes) => void pieces.push(bytes),
       onResponseEnd() {
         translator.start();
-        translator.feed(chunkFromCompletion(JSON.parse(Buffer.concat(pieces).toString()) as ChatChunk));
+        translator.feed([chunkFromCompletion(JSON.parse(Buffer.concat(pieces).toString()) as ChatChunk)]);
         translator.end(true);
         const json = Buffer.from(JSON.stringify(translator.response));
         res.writeHead(200, { 'content-type': 'application/json', 'content-length': json.length }).end(json);

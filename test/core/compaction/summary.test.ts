@@ -6,7 +6,7 @@ import { chunkOf, TEST_UNIQUE } from '../../support/machine.ts';
 
 function read(chunks: readonly ChatChunk[], { thinkTags = false } = {}): string {
   const summary = readSummary({ model: 'm', unique: TEST_UNIQUE, thinkTags, nowS: () => 0 });
-  for (const chunk of chunks) summary.feed(chunk);
+  summary.feed(chunks);
   summary.end(true);
   return summaryOf(summary);
 }

@@ -120,7 +120,7 @@ describe('the translator', () => {
         const beginning = chunks.slice(0, cut % (chunks.length + 1));
         const batches = [
           machine.start(),
-          ...beginning.map((chunk) => machine.feed(chunk)),
+          ...beginning.map((chunk) => machine.feed([chunk])),
           WAYS_OUT[wayOut]?.(machine),
         ];
         expectWellFormed(batches.flatMap((batch) => batch ?? []));
@@ -135,7 +135,7 @@ describe('the translator', () => {
         const { chunks, request, settings } = answerOf(name);
         const machine = openMachine(request, settings);
         const events = [machine.start()];
-        for (const chunk of chunks) events.push(machine.feed(chunk), again.next().value ? machine.keepAlive() : []);
+        for (const chunk of chunks) events.push(machine.feed([chunk]), again.next().value ? machine.keepAlive() : []);
         events.push(machine.end(true));
         expectWellFormed(events.flat());
       }),
@@ -190,7 +190,11 @@ describe('the translator', () => {
 
   /** Nothing throws, the stream is well-formed, and what goes over the wire is as the schema says. */
   function expectSound(chunks: readonly ChatChunk[], wayOut: string, machine: Machine): void {
-    const batches = [machine.start(), ...chunks.map((chunk) => machine.feed(chunk)), WAYS_OUT[wayOut]?.(machine) ?? []];
+    const batches = [
+      machine.start(),
+      ...chunks.map((chunk) => machine.feed([chunk])),
+      WAYS_OUT[wayOut]?.(machine) ?? [],
+    ];
     const events = batches.flat();
     expectWellFormed(events);
     for (const event of JSON.parse(JSON.stringify(events)) as ResponseEvent[]) {

@@ -18,11 +18,11 @@ describe('createTranslator', () => {
     it('is at each moment what the events so far have made', () => {
       const machine = openMachine();
       machine.start();
-      machine.feed(text('Hel'));
+      machine.feed([text('Hel')]);
       expect(machine.response).to.include({ status: 'in_progress', output_text: 'Hel' });
-      machine.feed(text('lo'));
+      machine.feed([text('lo')]);
       expect(machine.response.output_text).to.equal('Hello');
-      machine.feed(chunkOf({}, 'stop'));
+      machine.feed([chunkOf({}, 'stop')]);
       expect(finalResponse(machine.end(true))).to.equal(machine.response);
     });
 
@@ -40,11 +40,11 @@ describe('createTranslator', () => {
       const machine = openMachine();
       const events = [
         ...machine.start(),
-        ...machine.feed(text('Hel')),
+        ...machine.feed([text('Hel')]),
         ...machine.keepAlive(),
-        ...machine.feed(text('lo')),
+        ...machine.feed([text('lo')]),
       ];
-      events.push(...machine.feed(chunkOf({}, 'stop')), ...machine.end(true));
+      events.push(...machine.feed([chunkOf({}, 'stop')]), ...machine.end(true));
       const again = events.filter((event) => event.type === 'response.in_progress')[1];
       expect(again?.response.output_text).to.equal('Hel');
       expect(expectWellFormed(events).output_text).to.equal('Hello');
@@ -62,7 +62,7 @@ describe('createTranslator', () => {
     const kindsOf = (...chunks: readonly ChatChunk[]) => {
       const machine = openMachine();
       machine.start();
-      for (const chunk of [...chunks, chunkOf({}, 'stop')]) machine.feed(chunk);
+      for (const chunk of [...chunks, chunkOf({}, 'stop')]) machine.feed([chunk]);
       machine.end(true);
       return machine.response.output.map(({ type }) => type);
     };
@@ -83,7 +83,7 @@ describe('createTranslator', () => {
     const told = (pieces: readonly string[], ...before: readonly ChatChunk[]) => {
       const machine = openMachine();
       machine.start();
-      for (const chunk of [...before, ...pieces.map((piece) => text(piece))]) machine.feed(chunk);
+      for (const chunk of [...before, ...pieces.map((piece) => text(piece))]) machine.feed([chunk]);
       return machine.response.output_text;
     };
 
@@ -99,7 +99,7 @@ describe('createTranslator', () => {
     it('before a text is its beginning', () => {
       const machine = openMachine();
       machine.start();
-      for (const piece of ['\n', '\n', 'Hi']) machine.feed(text(piece));
+      for (const piece of ['\n', '\n', 'Hi']) machine.feed([text(piece)]);
       expect(machine.response.output_text).to.equal('\n\nHi');
     });
   });
@@ -115,11 +115,11 @@ describe('createTranslator', () => {
       for (const [second, endSecond] of Object.entries(ways)) {
         it(`by ${first}, and ${second} adds nothing`, () => {
           const machine = openMachine();
-          const events = [...machine.start(), ...machine.feed(text('Hello')), ...endFirst(machine)];
+          const events = [...machine.start(), ...machine.feed([text('Hello')]), ...endFirst(machine)];
           expectWellFormed(events);
           expect(machine.ended).to.equal(true);
           expect(endSecond(machine)).to.deep.equal([]);
-          expect(machine.feed(text('more'))).to.deep.equal([]);
+          expect(machine.feed([text('more')])).to.deep.equal([]);
         });
       }
     }
@@ -130,8 +130,8 @@ describe('createTranslator', () => {
       const machine = openMachine();
       const events = [...machine.start()];
       events.push(
-        ...machine.feed(chunkOf({ reasoning_content: 'Hmm.' })),
-        ...machine.feed(text('Hel')),
+        ...machine.feed([chunkOf({ reasoning_content: 'Hmm.' })]),
+        ...machine.feed([text('Hel')]),
         ...machine.fail(LOST),
       );
       const response = expectWellFormed(events);
@@ -150,7 +150,7 @@ describe('createTranslator', () => {
     ] as const) {
       it(`of code ${code} after the finish reason ends the response as ${status}`, () => {
         const machine = openMachine();
-        const events = [...machine.start(), ...machine.feed(text('Hello')), ...machine.feed(chunkOf({}, 'stop'))];
+        const events = [...machine.start(), ...machine.feed([text('Hello')]), ...machine.feed([chunkOf({}, 'stop')])];
         expect(machine.finishing).to.equal(true);
         events.push(...machine.fail(new ApiError(code)));
         expect(expectWellFormed(events).status).to.equal(status);
@@ -159,7 +159,7 @@ describe('createTranslator', () => {
 
     it('after the finish reason length leaves the response incomplete', () => {
       const machine = openMachine();
-      const events = [...machine.start(), ...machine.feed(text('Hel')), ...machine.feed(chunkOf({}, 'length'))];
+      const events = [...machine.start(), ...machine.feed([text('Hel')]), ...machine.feed([chunkOf({}, 'length')])];
       events.push(...machine.fail(LOST));
       expect(expectWellFormed(events).status).to.equal('incomplete');
     });
@@ -168,7 +168,7 @@ describe('createTranslator', () => {
   describe('a cancel', () => {
     it('ends with response.failed and status cancelled', () => {
       const machine = openMachine();
-      const events = [...machine.start(), ...machine.feed(text('Hel')), ...machine.cancel()];
+      const events = [...machine.start(), ...machine.feed([text('Hel')]), ...machine.cancel()];
       const response = expectWellFormed(events);
       expect(events.at(-1)?.type).to.equal('response.failed');
       expect(response.status).to.equal('cancelled');
@@ -177,7 +177,11 @@ describe('createTranslator', () => {
 
     it('after the finish reason is still a cancel', () => {
       const machine = openMachine();
-      const events = [...machine.start(), ...machine.feed(chunkOf({ content: 'Hello' }, 'stop')), ...machine.cancel()];
+      const events = [
+        ...machine.start(),
+        ...machine.feed([chunkOf({ content: 'Hello' }, 'stop')]),
+        ...machine.cancel(),
+      ];
       expect(expectWellFormed(events).status).to.equal('cancelled');
     });
   });
@@ -187,7 +191,7 @@ describe('createTranslator', () => {
 
     it('is revoked by the failure path, with the numbers of the events that are not sent', () => {
       const machine = openMachine();
-      const events = [...machine.start(), ...machine.feed(ending)];
+      const events = [...machine.start(), ...machine.feed([ending])];
       events.push(...machine.revoke(machine.end(true), new ApiError('request_cancelled')));
       const response = expectWellFormed(events);
       expect(response).to.include({ status: 'cancelled', completed_at: null, output_text: 'Hello' });
@@ -197,11 +201,11 @@ describe('createTranslator', () => {
 
     it('is revoked also when it was incomplete, or a failure', () => {
       for (const end of [
-        (machine: Translator) => [...machine.feed(chunkOf({}, 'length')), ...machine.end(true)],
+        (machine: Translator) => [...machine.feed([chunkOf({}, 'length')]), ...machine.end(true)],
         (machine: Translator) => machine.fail(LOST),
       ]) {
         const machine = openMachine();
-        const events = [...machine.start(), ...machine.feed(text('Hel'))];
+        const events = [...machine.start(), ...machine.feed([text('Hel')])];
         events.push(...machine.revoke(end(machine), new ApiError('gateway_interrupted')));
         const response = expectWellFormed(events);
         expect(response).to.deep.include({ status: 'failed', incomplete_details: null });
@@ -215,8 +219,8 @@ describe('createTranslator', () => {
       const machine = openMachine();
       machine.start();
       expect(machine.reported.usage).to.equal(null);
-      machine.feed({ ...text('Hel'), usage: { prompt_tokens: 3, completion_tokens: 1 } });
-      machine.feed(text('lo'));
+      machine.feed([{ ...text('Hel'), usage: { prompt_tokens: 3, completion_tokens: 1 } }]);
+      machine.feed([text('lo')]);
       expect(machine.reported.usage?.output_tokens).to.equal(1);
     });
 
@@ -224,19 +228,19 @@ describe('createTranslator', () => {
       const machine = openMachine(PLAIN_REQUEST, { reasoningOutput: 'hidden' });
       machine.start();
       expect(machine.outputLength).to.equal(0);
-      machine.feed(chunkOf({ reasoning_content: '123' }));
-      machine.feed(text('4567'));
-      machine.feed(chunkOf({ refusal: '89' }));
-      machine.feed(chunkOf({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] }));
+      machine.feed([chunkOf({ reasoning_content: '123' })]);
+      machine.feed([text('4567')]);
+      machine.feed([chunkOf({ refusal: '89' })]);
+      machine.feed([chunkOf({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] })]);
       expect(machine.outputLength).to.equal(11);
     });
 
     it('is whether the backend has said why it stopped', () => {
       const machine = openMachine();
       machine.start();
-      machine.feed(text('Hello'));
+      machine.feed([text('Hello')]);
       expect(machine.finishing).to.equal(false);
-      machine.feed(chunkOf({}, 'stop'));
+      machine.feed([chunkOf({}, 'stop')]);
       expect(machine.finishing).to.equal(true);
     });
   });
