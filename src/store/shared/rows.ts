@@ -115,6 +115,20 @@ export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
   return { ...closed, status: 'cancelled', incompleteReason: null, errorCode: 'request_cancelled' };
 }
 
+/** Of a record whose backend has told nothing. */
+const NOTHING_SPENT = {
+  inputTokens: null,
+  cachedTokens: null,
+  cacheWriteTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+  totalTokens: null,
+  usageEstimated: 0,
+  costMicro: null,
+  incompleteReason: null,
+  upstream: null,
+} as const;
+
 /** Returns the outcome of a discarded record whose cancel was requested. */
 export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: number): OutcomeRow {
   return {
@@ -122,17 +136,8 @@ export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: num
     status: 'cancelled',
     // The clock may have been set back.
     completedAtMs: Math.max(nowMs, createdAtMs),
-    inputTokens: null,
-    cachedTokens: null,
-    cacheWriteTokens: null,
-    outputTokens: null,
-    reasoningTokens: null,
-    totalTokens: null,
-    usageEstimated: 0,
-    costMicro: null,
-    incompleteReason: null,
+    ...NOTHING_SPENT,
     errorCode: 'request_cancelled',
-    upstream: null,
     freesIdempotencyKey: false,
   };
 }
@@ -171,17 +176,8 @@ export function toNewRecord(
     createdAtMs,
     completedAtMs: null,
     cancelRequestedAtMs: null,
-    inputTokens: null,
-    cachedTokens: null,
-    cacheWriteTokens: null,
-    outputTokens: null,
-    reasoningTokens: null,
-    totalTokens: null,
-    usageEstimated: 0,
-    costMicro: null,
-    incompleteReason: null,
+    ...NOTHING_SPENT,
     errorCode: null,
-    upstream: null,
     seq: row.seq,
     caller,
     key: row.key,
