@@ -92,9 +92,11 @@ export function createRepeatedChunks(): RepeatedChunks {
     learn(data, chunk) {
       pattern = undefined;
       if (lessonsInVain >= MAX_LESSONS_IN_VAIN || data.length > MAX_EVENT) return;
+      const words = wordsIn(data);
+      if (words.length === 0) return;
       const varying = lesson === undefined ? NONE : varyingIn(data, lesson);
       const others = varying.size === 0 ? [] : scalarsOf(data).filter((_, number) => varying.has(number));
-      pattern = findPattern(data, chunk, others);
+      pattern = findPattern(data, chunk, words, others);
       if (pattern === undefined) return;
       lessonsInVain += 1;
       // Made anew, because a part of a text keeps the whole text in memory.
@@ -133,13 +135,23 @@ function literalsOf(data: string, scalars: readonly Scalar[]): string[] {
   );
 }
 
+/** Returns the words of a model, or what looks like them; nothing for the event that ends an answer. */
+function wordsIn(data: string): Scalar[] {
+  return Array.from(data.matchAll(KEYS), ({ 0: key, index }) => index + key.length)
+    .slice(0, MAX_PLACES)
+    .filter((start) => !data.startsWith('""', start))
+    .map((start) => ({ start, end: endOfString(data, start + 1) + 1, isText: true }));
+}
+
 /** The scalars that vary are left to the parser if one of them is no stamp and no count. */
-function findPattern(data: string, chunk: ChatChunk, varying: readonly Scalar[]): Pattern | undefined {
-  for (const { 0: key, index } of [...data.matchAll(KEYS)].slice(0, MAX_PLACES)) {
-    const start = index + key.length;
-    if (data.startsWith('""', start)) continue;
-    const words = { start, end: endOfString(data, start + 1) + 1, isText: true };
-    const all = [...varying.filter((scalar) => scalar.start !== start), words].toSorted((a, b) => a.start - b.start);
+function findPattern(
+  data: string,
+  chunk: ChatChunk,
+  places: readonly Scalar[],
+  varying: readonly Scalar[],
+): Pattern | undefined {
+  for (const words of places) {
+    const all = [...varying.filter(({ start }) => start !== words.start), words].toSorted((a, b) => a.start - b.start);
     const pattern = toPattern(data, chunk, all) ?? (all.length > 1 ? toPattern(data, chunk, [words]) : undefined);
     if (pattern !== undefined) return pattern;
   }
@@ -153,10 +165,10 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
   const probes = scalars.map(({ isText }, number) => (isText ? `${PROBE}${number}` : PROBE_COUNT + number));
   const probed = readJson(literals.map((literal, number) => literal + (JSON.stringify(probes[number]) ?? '')).join(''));
   const places = isObject(probed) ? probes.flatMap((probe) => placeOf(probe, probed) ?? []) : [];
-  const toChunk = places.length === probes.length ? createBuilder(chunk, places) : undefined;
-  if (toChunk === undefined) return undefined;
+  const toCopy = places.length === probes.length ? createCopier(chunk, places) : undefined;
+  if (toCopy === undefined) return undefined;
   const event = literalsOf(`data: ${data}\n\n`, scalars.map(behindField));
-  return matchBetween(event, scalars, toChunk);
+  return matchBetween(event, scalars, places, toCopy);
 }
 
 function behindField({ start, end, isText }: Scalar): Scalar {
@@ -183,34 +195,33 @@ function onlyDeltaOf(chunk: ChatChunk): { readonly choice: ChatChunk; readonly d
   return { choice, delta: choice['delta'] };
 }
 
-/** Returns how to copy the chunk with other values at these places. */
-function createBuilder(
-  chunk: ChatChunk,
-  places: readonly Place[],
-): ((values: readonly Value[]) => ChatChunk) | undefined {
+/** A copy of a chunk, and the objects in it that get other values. */
+interface Copy {
+  readonly chunk: Record<string, unknown>;
+  readonly delta: Record<string, unknown>;
+  readonly usage: Record<string, unknown>;
+}
+
+function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) | undefined {
   const said = onlyDeltaOf(chunk);
   if (said === undefined) return undefined;
-  const { choice, delta } = said;
-  const usage = isObject(chunk['usage']) && places.some((place) => place.in === 'usage') ? chunk['usage'] : undefined;
-  return (values) => {
-    // A computed name in a literal is a call into the runtime.
-    const words: Record<string, unknown> = { ...delta };
-    const next: Record<string, unknown> = { ...chunk, choices: [{ ...choice, delta: words }] };
-    const counts: Record<string, unknown> | undefined = usage && { ...usage };
-    if (counts !== undefined) next['usage'] = counts;
-    const objects = { delta: words, chunk: next, usage: counts ?? {} };
-    for (let number = 0; number < places.length; number++) {
-      const place = places[number];
-      if (place !== undefined) objects[place.in][place.field] = values[number];
-    }
-    return next;
+  const { choice } = said;
+  const counts = isObject(chunk['usage']) && places.some((place) => place.in === 'usage') ? chunk['usage'] : undefined;
+  return () => {
+    const delta = { ...said.delta };
+    const copy: Record<string, unknown> = { ...chunk, choices: [{ ...choice, delta }] };
+    if (counts === undefined) return { chunk: copy, delta, usage: delta };
+    const usage = { ...counts };
+    copy['usage'] = usage;
+    return { chunk: copy, delta, usage };
   };
 }
 
 function matchBetween(
   literals: readonly string[],
   scalars: readonly Scalar[],
-  toChunk: (values: readonly Value[]) => ChatChunk,
+  places: readonly Place[],
+  toCopy: () => Copy,
 ): Pattern {
   const last = literals.at(-1) ?? '';
   const reads = scalars.map(({ isText }) => (isText ? readText : readCount));
@@ -219,14 +230,15 @@ function matchBetween(
   return {
     match(text, at) {
       end = at;
-      const values: Value[] = [];
-      for (let number = 0; number < reads.length; number++) {
+      const copy = toCopy();
+      for (let number = 0; number < places.length; number++) {
         if (!passes(text, literals[number] ?? '')) return undefined;
         const value = reads[number]?.(text, end);
-        if (value === undefined) return undefined;
-        values.push(value);
+        const place = places[number];
+        if (value === undefined || place === undefined) return undefined;
+        copy[place.in][place.field] = value;
       }
-      return passes(text, last) ? { chunk: toChunk(values), end } : undefined;
+      return passes(text, last) ? { chunk: copy.chunk, end } : undefined;
     },
   };
 
