@@ -93,14 +93,16 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
 
   function readText(text: string): SseRead {
     if (isOver()) return { chunks: [], done: false };
-    chunks = [];
     for (let at = 0; at < text.length && !isOver();) {
       const { chunk, end } = repeated.next(text, at);
       if (chunk === undefined) parser.feed(text.slice(at, end));
       else noteRepeated(chunk);
       at = end;
     }
-    return failure === undefined ? { chunks, done } : { chunks, done, failure };
+    const read = { chunks, done };
+    // What is kept here would live through a collection while the end of the request is written.
+    chunks = [];
+    return failure === undefined ? read : { ...read, failure };
   }
 
   function isOver(): boolean {

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { turn } from '../support/time.ts';
 
 const RECORDINGS = new URL('../../../shared/recordings/', import.meta.url);
 
@@ -226,6 +228,25 @@ describe('the SSE reader', () => {
     const pieces = [': ', ...Array.from({ length: 20 }, () => 'x'.repeat(1 << 20)), '\n\ndata: {"a":1}\n\n'];
 
     expect(readAll(pieces)).to.deep.equal(outcome([{ a: 1 }]));
+  });
+
+  it('keeps no words that it has handed out, while the request goes on', async () => {
+    const reader = createSseReader((error) => new ApiError('upstream_error', { cause: error }));
+    const words = Array.from({ length: 10 }, (_, index) => ({ choices: [{ delta: { content: ` word${index}` } }] }));
+    const handOut = (): WeakRef<ChatChunk>[] =>
+      reader
+        .feed(Buffer.from(words.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')))
+        .chunks.map((chunk) => new WeakRef(chunk));
+
+    const handedOut = handOut();
+    // A WeakRef holds what it refers to until the turn is over.
+    await turn(1);
+    collectGarbage();
+
+    expect(handedOut).to.have.length(words.length);
+    // The first one shows what the others look like.
+    expect(handedOut.slice(1).filter((chunk) => chunk.deref() !== undefined)).to.be.empty;
+    expect(reader.feed(Buffer.from('data: [DONE]\n\n')).done).to.equal(true);
   });
 
   const recordings = readRecordings();
