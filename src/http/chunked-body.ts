@@ -39,7 +39,11 @@ export function openChunkedBody(res: ServerResponse): ChunkedBody {
     const length = Buffer.byteLength(text);
     // Where they are the same bytes, Latin-1 is the cheaper way to them.
     const encoding = length === text.length ? 'latin1' : 'utf8';
-    return res.write(`${beginning(length)}${text}${LINE_END}${end}`, encoding);
+    const start = beginning(length);
+    if (length <= MAX_COPIED_BYTES) return res.write(`${start}${text}${LINE_END}${end}`, encoding);
+    res.write(start, 'latin1');
+    res.write(text, encoding);
+    return res.write(`${LINE_END}${end}`, 'latin1');
   }
 
   function writeBytes(bytes: Uint8Array): boolean {

@@ -37,6 +37,13 @@ describe('a chunked body', () => {
     { name: 'text of Latin-1', pieces: ['é'], expected: `2\r\n${latin1('é')}\r\n` },
     { name: 'bytes', pieces: [Buffer.from('é')], expected: `2\r\n${latin1('é')}\r\n` },
     { name: 'many bytes', pieces: [LONG], expected: `186a0\r\n${latin1(LONG)}\r\n` },
+    { name: 'a long text', pieces: [LONG.toString()], expected: `186a0\r\n${latin1(LONG)}\r\n` },
+    {
+      name: 'a long text beyond Latin-1 at the end',
+      pieces: ['one'],
+      end: '日'.repeat(10_000),
+      expected: `3\r\none\r\n7530\r\n${latin1('日'.repeat(10_000))}\r\n`,
+    },
     { name: 'empty pieces', pieces: ['', new Uint8Array(), 'a'], expected: '1\r\na\r\n' },
     { name: 'nothing', pieces: [], expected: '' },
   ];
