@@ -8,6 +8,7 @@ import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from './upgrade.ts';
 import { hostNameOf } from './access/hosts.ts';
 import { API_HEADERS } from './access/security-headers.ts';
+import type { ServerClasses } from './express-prototypes.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -24,6 +25,7 @@ const FIRST_IN_TURN = 4;
 export interface HttpServerOptions {
   readonly maxRequestsPerSocket?: number;
   readonly upgrades?: (req: IncomingMessage) => boolean;
+  readonly classes?: Partial<ServerClasses>;
   /** While it is true, each reply closes its connection. */
   readonly isLeaving?: () => boolean;
 }
@@ -32,7 +34,7 @@ export interface HttpServerOptions {
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, isLeaving = () => false }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, classes = {}, isLeaving = () => false }: HttpServerOptions = {},
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     // A pool of connections must not send another request here.
@@ -58,6 +60,7 @@ export function createHttpServer(
   };
   const server = createServer(
     {
+      ...classes,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,

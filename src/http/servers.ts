@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
 import { createApp, createMetricsApp } from './app.ts';
+import { serverClassesOf } from './express-prototypes.ts';
 import { closeServer, createHttpServer, listen } from './server.ts';
 import type { Services } from './services.ts';
 
@@ -40,6 +41,7 @@ export function createServers(services: Services, upgrades: Upgrades): Servers {
   const app = createApp(services);
   const server = createHttpServer(app, newRequestId, {
     maxRequestsPerSocket,
+    classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),
     isLeaving: () => running.leaving,
   });
