@@ -116,7 +116,7 @@ export function prepare(
   const route = services.routes.choose(model, affinity);
   const settings = services.models.present?.find(model, route.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);
-  const options = { ...services, ...translationOptionsFor(identity, route, services) };
+  const options = translationOptionsFor(identity, route, services);
   const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (asked.isLimited) {
@@ -124,10 +124,9 @@ export function prepare(
     checkServiceTier(translation.chat.service_tier);
     checkFields(Object.keys(translation.parameters.passed));
   }
-  const { compactionModel } = services;
-  const summaryRoute =
-    compactionModel === null || !mayCompact(bounded) ? route : services.routes.choose(compactionModel, affinity);
-  const compaction = compactionFor(bounded, translation, { ...options, ...summaryRoute, caller: identity[0] });
+  const compacted = mayCompact(bounded)
+    ? compactionOf(bounded, translation, { ...services, ...options, route, affinity, caller: identity[0] })
+    : undefined;
   return {
     endpoint,
     model,
@@ -138,18 +137,31 @@ export function prepare(
     translation,
     leftOut: leftOutOf(withIgnored(translation, overridden)),
     ...(endpoint === 'responses.compact' && { kept: keptOf(request, asked) }),
-    ...(compaction === undefined
-      ? {
-          compaction,
-          inputSize: inputSizeOf(translation.chat),
-          maxOutputTokens: bounded.max_output_tokens ?? null,
-          choices: 1,
-        }
-      : {
-          compaction: { ...planned(compaction, options), route: summaryRoute },
-          ...loadOf(compaction, bounded, options),
-        }),
+    ...(compacted ?? {
+      compaction: undefined,
+      inputSize: inputSizeOf(translation.chat),
+      maxOutputTokens: bounded.max_output_tokens ?? null,
+      choices: 1,
+    }),
   };
+}
+
+interface CompactionWay extends CompactionOptions, Pick<PrepareServices, 'estimator' | 'routes'> {
+  readonly route: Route;
+  readonly affinity: () => string;
+  readonly caller: string;
+}
+
+/** Returns undefined if the request is not compacted. */
+function compactionOf(
+  request: CreateResponse,
+  translation: Translation,
+  options: CompactionWay,
+): (Pick<ResponsePlan, 'inputSize' | 'maxOutputTokens' | 'choices'> & Pick<Prepared, 'compaction'>) | undefined {
+  const { compactionModel, routes, affinity } = options;
+  const route = compactionModel === null ? options.route : routes.choose(compactionModel, affinity);
+  const plan = compactionFor(request, translation, { ...options, ...route });
+  return plan && { compaction: { ...planned(plan, options), route }, ...loadOf(plan, request, options) };
 }
 
 function withIgnored({ parameters, ...translation }: Translation, more: readonly string[]): Translation {
