@@ -8,7 +8,7 @@ import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { AuthMode } from '../../contract/types.ts';
 import type { AcceptedCallers } from '../../accounts/accepted-callers.ts';
 import { noteCaller, type RequestFacts } from '../../requests/facts.ts';
-import type { Caller } from '../../requests/incoming.ts';
+import type { Caller, Holder } from '../../requests/incoming.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
@@ -89,19 +89,19 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       const identity = identities.caller(apiKey);
       const accepted = holderOf(identity);
       // The address is read now, because a closed connection has none.
-      const network = networkOf(credentials.ip ?? '');
-      const stranger = { name: `network ${network}`, isStranger: true };
-      if (!acceptedCallers.has(identity)) failures.check(network);
+      const { ip = '' } = credentials;
+      const stranger = (): Holder => ({ name: `network ${networkOf(ip)}`, isStranger: true });
+      if (!acceptedCallers.has(identity)) failures.check(networkOf(ip));
       return {
         caller: {
           identity,
           backendHeaders: { authorization: `Bearer ${apiKey}`, ...accountHeaders(credentials) },
-          holder: () => (acceptedCallers.has(identity) ? accepted() : stranger),
+          holder: () => (acceptedCallers.has(identity) ? accepted() : stranger()),
           noteAccepted: () => acceptedCallers.add(identity),
         },
         noteReply({ status, backend }) {
           if (status === 401) acceptedCallers.delete(identity);
-          if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(network);
+          if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(networkOf(ip));
         },
       };
     },

@@ -18,10 +18,13 @@ describe('the host that a request names', () => {
 
   let gateway: TestGateway | undefined;
 
-  afterEach(() => gateway?.close());
+  afterEach(async () => {
+    await gateway?.close();
+    gateway = undefined;
+  });
 
   async function ask(path: string, headers: Record<string, string>, settings: Environment = {}) {
-    gateway = await openGateway(settings);
+    gateway ??= await openGateway(settings);
     const asked = request(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${TEST_KEY}`, ...headers } });
     const replied = Promise.race([once(asked, 'response'), once(asked, 'upgrade')]);
     asked.end();
@@ -44,6 +47,18 @@ describe('the host that a request names', () => {
       expect((await ask('/api/v1/requests', { host })).status).to.equal(200);
     });
   }
+
+  it('is looked at in each request, whatever the one before named', async () => {
+    for (const [host, status] of [
+      ['evil.example', 421],
+      ['localhost', 200],
+      ['evil.example', 421],
+      ['localhost', 200],
+      ['127.0.0.1', 200],
+    ] as const) {
+      expect((await ask('/api/v1/requests', { host })).status, host).to.equal(status);
+    }
+  });
 
   for (const host of [
     'evil.example',
