@@ -307,7 +307,7 @@ describe('a client that goes away', () => {
       const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { status: string }[] };
       if (data[0] !== undefined && data[0].status !== 'processing') return data[0];
       // A key may read 600 times a minute.
-      await turn(50);
+      await turn(200);
     }
   }
 });

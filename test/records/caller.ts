@@ -61,7 +61,7 @@ export function callerOf(url: string, apiKey: string = TEST_KEY, check: typeof e
       let record = await caller.record(id);
       while (record.status === 'processing') {
         // A key may read 600 times a minute.
-        await turn(50);
+        await turn(100);
         record = await caller.record(id);
       }
       return record;
