@@ -20,6 +20,7 @@ type AnswerKind = 'stream' | 'completion' | 'neither';
 /** A larger one would hold the process for more than 0.1 s at a time. */
 const MAX_COMPLETION_BYTES = 8 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
+const NO_BYTES: Uint8Array = new Uint8Array();
 
 /**
  * Returns a reader for an answer with these headers. The first byte of the body counts before the
@@ -29,7 +30,7 @@ const NOTHING: SseRead = { chunks: [], done: false };
 export function createAnswerReader(headers: ReplyHeaders, options: AnswerReaderOptions): AnswerReader {
   if (!isPlain(headers)) throw invalid('The backend sent a compressed answer, although it was asked not to.');
   const type = contentType(headers);
-  let head: Uint8Array = new Uint8Array();
+  let head = NO_BYTES;
   let reader: SseReader | undefined;
 
   const answer = {
@@ -40,7 +41,10 @@ export function createAnswerReader(headers: ReplyHeaders, options: AnswerReaderO
       const kind = kindOf(head, type, false);
       if (kind === undefined) return NOTHING;
       reader = open(kind);
-      return note(reader.feed(head));
+      const first = head;
+      // It would stay in memory for as long as the stream is open.
+      head = NO_BYTES;
+      return note(reader.feed(first));
     },
     end(): SseRead {
       reader ??= open(kindOf(head, type, true) ?? 'neither');
