@@ -11,6 +11,7 @@ import { noteCaller, type RequestFacts } from '../../requests/facts.ts';
 import type { Caller, Holder } from '../../requests/incoming.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
+import { lazily } from '../../core/lazily.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 export interface AuthenticateOptions {
@@ -90,8 +91,9 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       const accepted = holderOf(identity);
       // The address is read now, because a closed connection has none.
       const { ip = '' } = credentials;
-      const stranger = (): Holder => ({ name: `network ${networkOf(ip)}`, isStranger: true });
-      if (!acceptedCallers.has(identity)) failures.check(networkOf(ip));
+      const network = lazily(() => networkOf(ip));
+      const stranger = lazily((): Holder => ({ name: `network ${network()}`, isStranger: true }));
+      if (!acceptedCallers.has(identity)) failures.check(network());
       return {
         caller: {
           identity,
@@ -101,7 +103,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
         },
         noteReply({ status, backend }) {
           if (status === 401) acceptedCallers.delete(identity);
-          if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(networkOf(ip));
+          if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(network());
         },
       };
     },
