@@ -26,14 +26,10 @@ export function allowHosts(options: AllowHostsOptions): RequestHandler {
   const { host, isLoopback, publicBaseUrl, trustProxy, allowedHosts } = options;
   if (!isLoopback || publicBaseUrl !== null || trustProxy !== 0) return (_req, _res, next) => next();
   const allowed = new Set([host, ...allowedHosts].map((name) => name.toLowerCase()));
-  let lastAllowed: string | undefined;
   return (req, _res, next) => {
-    // Nearly all requests name the same host.
-    if (req.headers.host !== undefined && req.headers.host === lastAllowed) return next();
     // HTTP/1.0 has no Host header, and no browser speaks it.
     const name = req.headers.host === undefined ? host : (hostNameOf(req.headers.host) ?? '');
-    if (LOCAL.test(name) || allowed.has(name)) lastAllowed = req.headers.host;
-    else if (!HEALTH_PATHS.has(req.path)) {
+    if (!LOCAL.test(name) && !allowed.has(name) && !HEALTH_PATHS.has(req.path)) {
       throw new ApiError('host_not_allowed', {
         message:
           'This gateway does not serve the host that the request names. Its operator can add it to ALLOWED_HOSTS.',
