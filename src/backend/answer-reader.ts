@@ -20,7 +20,7 @@ type AnswerKind = 'stream' | 'completion' | 'neither';
 /** A larger one would hold the process for more than 0.1 s at a time. */
 const MAX_COMPLETION_BYTES = 8 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
-const NO_BYTES: Uint8Array = new Uint8Array();
+export const NO_BYTES: Uint8Array = new Uint8Array();
 
 /**
  * Returns a reader for an answer with these headers. The first byte of the body counts before the

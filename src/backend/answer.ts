@@ -1,5 +1,5 @@
 import type { ChatBatch } from '../core/chat.ts';
-import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
+import { createAnswerReader, isPlain, NO_BYTES, type AnswerReaderOptions } from './answer-reader.ts';
 import type { BackendConnection } from './connection.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
@@ -75,8 +75,6 @@ export function relayAnswer(
     });
   });
 }
-
-const NO_BYTES = new Uint8Array();
 
 async function reading(connection: BackendConnection, read: () => Promise<void>): Promise<void> {
   try {

@@ -202,6 +202,9 @@ interface Copy {
   readonly usage: Record<string, unknown>;
 }
 
+/** No place is in it. */
+const NO_COUNTS: Record<string, unknown> = Object.freeze({});
+
 function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) | undefined {
   const said = onlyDeltaOf(chunk);
   if (said === undefined) return undefined;
@@ -210,9 +213,8 @@ function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) 
   return () => {
     const delta = { ...said.delta };
     const copy: Record<string, unknown> = { ...chunk, choices: [{ ...choice, delta }] };
-    if (counts === undefined) return { chunk: copy, delta, usage: delta };
-    const usage = { ...counts };
-    copy['usage'] = usage;
+    const usage = counts === undefined ? NO_COUNTS : { ...counts };
+    if (counts !== undefined) copy['usage'] = usage;
     return { chunk: copy, delta, usage };
   };
 }

@@ -39,19 +39,24 @@ export function openChunkedBody(res: ServerResponse): ChunkedBody {
     const length = Buffer.byteLength(text);
     // Where they are the same bytes, Latin-1 is the cheaper way to them.
     const encoding = length === text.length ? 'latin1' : 'utf8';
-    const start = beginning(length);
-    if (length <= MAX_COPIED_BYTES) return res.write(`${start}${text}${LINE_END}${end}`, encoding);
-    res.write(start, 'latin1');
-    res.write(text, encoding);
-    return res.write(`${LINE_END}${end}`, 'latin1');
+    if (length > MAX_COPIED_BYTES) return writeInPieces(length, text, { encoding, end });
+    return res.write(`${beginning(length)}${text}${LINE_END}${end}`, encoding);
   }
 
   function writeBytes(bytes: Uint8Array): boolean {
-    const start = beginning(bytes.length);
-    if (bytes.length <= MAX_COPIED_BYTES) return res.write(Buffer.concat([Buffer.from(start, 'latin1'), bytes, CRLF]));
-    res.write(start, 'latin1');
-    res.write(bytes);
-    return res.write(CRLF);
+    if (bytes.length > MAX_COPIED_BYTES) return writeInPieces(bytes.length, bytes, { encoding: 'latin1', end: '' });
+    return res.write(Buffer.concat([Buffer.from(beginning(bytes.length), 'latin1'), bytes, CRLF]));
+  }
+
+  /** Bytes have no use for the encoding. */
+  function writeInPieces(
+    length: number,
+    content: string | Uint8Array,
+    { encoding, end }: { readonly encoding: BufferEncoding; readonly end: string },
+  ): boolean {
+    res.write(beginning(length), 'latin1');
+    res.write(content, encoding);
+    return res.write(`${LINE_END}${end}`, 'latin1');
   }
 }
 

@@ -25,7 +25,7 @@ const FIRST_IN_TURN = 4;
 export interface HttpServerOptions {
   readonly maxRequestsPerSocket?: number;
   readonly upgrades?: (req: IncomingMessage) => boolean;
-  readonly classes?: Partial<ServerClasses>;
+  readonly classes?: ServerClasses;
   /** While it is true, each reply closes its connection. */
   readonly isLeaving?: () => boolean;
 }
@@ -34,7 +34,7 @@ export interface HttpServerOptions {
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, classes = {}, isLeaving = () => false }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, classes, isLeaving = () => false }: HttpServerOptions = {},
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     // A pool of connections must not send another request here.
