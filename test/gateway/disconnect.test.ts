@@ -8,7 +8,7 @@ import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { AT_ONCE_MS, allArrived, turn, untilSteady } from '../support/time.ts';
+import { AT_ONCE_MS, allArrived, untilRead, untilSteady } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
@@ -303,12 +303,13 @@ describe('a client that goes away', () => {
 
   /** The caller's newest record, as soon as it is final. */
   async function lastRecord(): Promise<unknown> {
-    for (;;) {
+    let last: { status: string } | undefined;
+    await untilRead(async () => {
       const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { status: string }[] };
-      if (data[0] !== undefined && data[0].status !== 'processing') return data[0];
-      // A key may read 600 times a minute.
-      await turn(200);
-    }
+      last = data[0];
+      return last !== undefined && last.status !== 'processing';
+    });
+    return last;
   }
 });
 
