@@ -76,6 +76,11 @@ export const DEFAULT_LIMITS: BatchQueueLimits = {
 
 const NONE: ReadonlySet<Operation[0]> = new Set();
 
+/**
+ * A commit takes some 200 µs of CPU before its first call. With 16 clients at once, four turns in place of one save a tenth of
+ * all CPU of a JSON request; eight make the first word of a stream wait longer.
+ */
+const MOST_TURNS = 4;
 const SWEEP_MS = 100;
 /** The whole time of a call by default: a call ends however often the process is paused. */
 const MOST_LATE_SWEEPS = 20;
@@ -157,7 +162,7 @@ export function createBatchQueue({
   }
 
   async function work(): Promise<void> {
-    await endOfTurn();
+    await gather();
     for (let taken = take(); taken.length > 0; taken = take()) {
       running = taken;
       const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
@@ -169,11 +174,19 @@ export function createBatchQueue({
         listSlot.add(lookups.filter(isList));
       }
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
-      await endOfTurn();
+      await gather();
     }
     isAwake = false;
     if (kept.length > 0) setTimeout(wake, Math.max(0, keptRetryAtMs - performance.now()));
     else noteIdle();
+  }
+
+  /** Sockets of a turn are read first, and of the next ones while they bring calls: what arrives together shares a commit. */
+  async function gather(): Promise<void> {
+    for (let turn = 0, known = -1; turn < MOST_TURNS && waiting.length > known; turn += 1) {
+      known = waiting.length;
+      await endOfTurn();
+    }
   }
 
   async function runBatch(batch: readonly Call[]): Promise<Reply> {
@@ -357,7 +370,6 @@ export function createBatchQueue({
   return { call, ask, close, answerWithinMs: limit.answerWithinMs };
 }
 
-/** Sockets of this turn are read first, so requests that arrive together share a commit. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -122,6 +122,27 @@ describe('the queue', () => {
     expect(batches.map(({ names }) => names.length)).to.deep.equal([1, 3]);
   });
 
+  /** Calls so often in each of these turns of the event loop, before the queue has its own turn. */
+  async function acceptInTurns(queue: BatchQueue, counts: readonly number[]): Promise<void> {
+    const calls: Promise<unknown>[] = [];
+    for (const count of counts) {
+      const turn = new Promise((resolve) => setImmediate(resolve));
+      calls.push(...Array.from({ length: count }, () => accept(queue)));
+      await turn;
+    }
+    await Promise.all(calls);
+  }
+
+  it('waits for what the next turns of the event loop bring, as long as each brings something', async () => {
+    await acceptInTurns(makeLane(), [1, 2, 1, 0, 2]);
+    expect(batches.map(({ names }) => names.length)).to.deep.equal([4, 2]);
+  });
+
+  it('does not wait for more than some turns', async () => {
+    await acceptInTurns(makeLane(), [1, 1, 1, 1, 1, 1]);
+    expect(batches.map(({ names }) => names.length)).to.deep.equal([5, 1]);
+  });
+
   it('needs no transaction for lookups alone', async () => {
     await find(makeLane());
     expect(batches).to.deep.equal([{ mode: 'read', names: ['find'] }]);
