@@ -13,7 +13,7 @@ import { describeMachine } from './machine.ts';
 import { readOptions } from './options.ts';
 import { stayOn } from './processes.ts';
 import { createProgress } from './progress.ts';
-import { describeRun, formatTable } from './report.ts';
+import { describePairs, describeRun, formatTable } from './report.ts';
 import { createResults } from './results.ts';
 import { openStage, writeResult } from './stage.ts';
 import { summarize } from './summary.ts';
@@ -53,6 +53,8 @@ const names = stage.kinds.map(({ name }) => name);
 console.log(describeRun({ machine, rounds, loads, results, targets: names }));
 console.log(`${formatTable(['group', 'seconds'], [...groupMs].map(toSeconds))}\n`);
 console.log(describeGoals(results));
+for (const { name, standsFor } of stage.kinds)
+  if (standsFor !== undefined) console.log(describePairs(results, loads, [standsFor, name]));
 for (const failure of failures) console.log(`not measured: ${failure}`);
 console.log(`All rounds: ${writeResult('json', { machine, results, failures })}`);
 if (isWhole()) {
@@ -76,12 +78,17 @@ function readMoment(): { date: string; commit: string } {
 async function measureAll(): Promise<void> {
   const steps = toSteps();
   const kinds = stage.kinds.filter((kind) => steps.some((step) => step.kind === kind));
-  const progress = createProgress(kinds.length + steps.length);
-  for (const kind of kinds) {
-    progress.step(`warm-up: ${kind.name}`);
-    await attempt('warm-up', kind.name, kind, () => findTarget(kind));
-  }
+  const warmUps = beside === undefined ? 1 : rounds;
+  const progress = createProgress(warmUps * kinds.length + steps.length);
+  let warm = 0;
   for (const { round, load, kind } of steps) {
+    if (warm < Math.min(round, warmUps)) {
+      warm = round;
+      for (const kind of kinds) {
+        progress.step(`warm-up: ${kind.name}`);
+        await attempt('warm-up', kind.name, kind, () => startAnew(kind));
+      }
+    }
     progress.step(`round ${round} of ${rounds}: ${load.name}: ${kind.name}`);
     await attempt(load.group, `${load.name}, round ${round}: ${kind.name}`, kind, async () => {
       results.add(round, load.name, kind.name, await load.measure(await findTarget(kind)));
@@ -123,6 +130,15 @@ async function attempt(group: string, name: string, kind: TargetKind, step: () =
     clearTimeout(timer);
     groupMs.set(group, (groupMs.get(group) ?? 0) + performance.now() - startMs);
   }
+}
+
+/** Two processes of one program differ by a tenth of their CPU and more, for as long as they live. */
+async function startAnew(kind: TargetKind): Promise<void> {
+  if (kind.name !== DIRECT) {
+    targets.get(kind.name)?.child.kill();
+    targets.delete(kind.name);
+  }
+  await findTarget(kind);
 }
 
 /** Returns it as it runs and warm. What warms up others warms up the backend. */

@@ -23,7 +23,7 @@ export function readOptions(): Options {
     .option('--goals', 'only what the table of goals takes: some twelve minutes', false)
     .option(
       '--beside <folder>',
-      'another checkout with its node_modules: its gateway and ours alone are compared with http-proxy',
+      'another checkout with its node_modules: its gateway and ours alone are compared, by new processes in each round',
     )
     .addHelpText(
       'after',

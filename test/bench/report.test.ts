@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Load } from './load.ts';
-import { describeRun, formatNumber, formatTable } from './report.ts';
+import { describePairs, describeRun, formatNumber, formatTable } from './report.ts';
 import { createResults } from './results.ts';
 import { percentile, slope } from './statistics.ts';
 
@@ -41,6 +41,27 @@ describe('the report of the bench', () => {
       '',
     ]);
     expect(text).to.include('fsync of the disk: p50 0.50 ms, p99 2.00 ms');
+  });
+
+  it('shows the median of what two targets differ by in each round', () => {
+    const load: Load = {
+      name: 'a load',
+      columns: [{ figure: 'requests/s' }, { figure: 'CPU µs per request' }],
+      measure: () => Promise.resolve({}),
+    };
+    const results = createResults();
+    for (const [index, [ours, theirs]] of [[10, 10] as const, [30, 20] as const, [44, 40] as const].entries()) {
+      results.add(index + 1, load.name, 'gateway', { 'CPU µs per request': ours });
+      results.add(index + 1, load.name, 'other', { 'CPU µs per request': theirs });
+    }
+    results.add(4, load.name, 'gateway', { 'CPU µs per request': 1 });
+    expect(describePairs(results, [load], ['gateway', 'other']).split('\n')).to.deep.equal([
+      '| gateway × other            | found | from |   to |',
+      '|----------------------------|------:|-----:|-----:|',
+      '| a load: CPU µs per request |  1.10 | 1.00 | 1.50 |',
+      '',
+    ]);
+    expect(describePairs(results, [load], ['gateway', 'nobody'])).to.equal('');
   });
 
   it('aligns a table by its widest cells', () => {

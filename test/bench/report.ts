@@ -1,6 +1,7 @@
 import type { Column, Load } from './load.ts';
 import type { Machine } from './machine.ts';
 import type { Results } from './results.ts';
+import { median } from './statistics.ts';
 import { DIRECT, HTTP_PROXY } from './targets.ts';
 
 type Row = readonly string[];
@@ -25,6 +26,28 @@ export function describeRun({ machine, rounds, loads, results, targets }: Run): 
     '',
     ...loads.flatMap((load) => describeLoad(results, load, targets)),
   ].join('\n');
+}
+
+/** By how much the CPU of one target differs from that of another, as the median of the ratios of each round. */
+export function describePairs(
+  results: Results,
+  loads: readonly Load[],
+  [name, base]: readonly [string, string],
+): string {
+  const rows = loads.flatMap((load) =>
+    load.columns
+      .filter(({ figure }) => figure.startsWith('CPU µs'))
+      .flatMap(({ figure }) => {
+        const ratios = Array.from({ length: results.rounds }, (_, index) => {
+          const of = (target: string) => results.at(index + 1, load.name, target, figure);
+          return of(name) / of(base);
+        }).filter(Number.isFinite);
+        if (ratios.length === 0) return [];
+        const found = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
+        return [[`${load.name}: ${figure}`, ...found.map(formatNumber)]];
+      }),
+  );
+  return rows.length === 0 ? '' : `${formatTable([`${name} × ${base}`, 'found', 'from', 'to'], rows)}\n`;
 }
 
 function describeLoad(results: Results, { name, columns }: Load, targets: readonly string[]): string[] {
