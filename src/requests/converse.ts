@@ -106,14 +106,17 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     function take(batch: ChatBatch): Promise<void> | undefined {
       const events = reader.feed(batch.chunks);
       noteRead(facts, batch.chunks.length, reader.outputLength > 0);
-      const busy = pass(batch.done ? [...events, ...reader.end(true)] : events, reader);
+      // What is said is told before the record has ended. If nothing is, a failure can still be sent as a status.
+      const busy = batch.done && events.length === 0 ? undefined : pass(events, reader);
+      if (batch.done) void pass(reader.end(true), reader);
       // The translator has ended the response, so the rest of the answer is not needed.
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {
         begun?.limitTotal(USAGE_WAIT_MS);
         begun = undefined;
       }
-      return busy;
+      // Nothing more comes from the backend, and the record does not wait for a client that reads slowly.
+      return batch.done ? undefined : busy;
     }
   }
 

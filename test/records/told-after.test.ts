@@ -14,7 +14,7 @@ import { makeWorkshop } from '../support/sqlite.ts';
 import { allArrived, until } from '../support/time.ts';
 import { callerOf, type Caller } from './caller.ts';
 import { answer, finish, text, usageChunk } from './chunks.ts';
-import { callerBy, KINDS } from './web-socket-caller.ts';
+import { callerBy, isJson, KINDS } from './web-socket-caller.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-metrics';
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
@@ -109,6 +109,20 @@ describe('the end of a reply', () => {
     store.letGo();
     await until(() => heard.text.includes('[DONE]'));
   });
+
+  for (const kind of KINDS.filter((kind) => !isJson(kind))) {
+    it(`is all that waits, also if the whole answer came in one piece (${kind})`, async () => {
+      await open();
+      backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
+      const settling = store.hold('finish');
+      const heard = listen(callerBy(kind, gateway.url).create({ model: 'm', input: 'Hi', stream: true }));
+      await settling;
+      await until(() => heard.text.includes('output_text.delta'));
+      expect(heard.text).not.to.match(/output_text\.done|response\.completed|DONE/);
+      store.letGo();
+      await until(() => heard.text.includes('response.completed'));
+    });
+  }
 
   it('comes although its client left while the record was being written', async () => {
     await open();
