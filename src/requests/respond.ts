@@ -71,8 +71,9 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const ending = endingOf(translator, compaction);
     const failure = await accepted.settle(ending);
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
+    // A long answer was written for the client, is written for the memory, and once more for the client: each in its turn.
+    if (translator.outputLength > LARGE_BYTES) await nextTurn();
     const rememberedBytes = remember(incoming, plan, translator, services);
-    // To write a long answer for the memory has taken its time, and to write it for the client takes more.
     if (rememberedBytes > LARGE_BYTES) await nextTurn();
     reply.end(end);
   } catch (thrown) {
