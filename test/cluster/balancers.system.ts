@@ -161,7 +161,7 @@ async function ask(url: string, agent: Agent, body: Body): Promise<string | unde
     const [reply] = (await arrived) as [IncomingMessage];
     const all = await readText(reply);
     const end = body.stream ? /event: response\.completed\n[^]*data: \[DONE\]\n\n$/ : /"status":\s*"completed"/;
-    return reply.statusCode === 200 && end.test(all) ? undefined : `${reply.statusCode}: ${all.slice(0, 300)}`;
+    return reply.statusCode === 200 && end.test(all) ? undefined : `${reply.statusCode}: … ${all.slice(-600)}`;
   } catch (error) {
     return String(error);
   }
