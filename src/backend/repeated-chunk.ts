@@ -1,5 +1,6 @@
-import type { ChatChunk } from '../core/chat.ts';
+import type { ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { BACKSLASH, endOfString, isObject, listOf, QUOTE, readJson } from '../core/json.ts';
+import { choiceOf, logprobsOf, onlyTextOf } from '../core/reply/chunk.ts';
 
 /**
  * Most events of a stream equal the one before but for the words of the model, and for what some
@@ -14,8 +15,8 @@ export interface RepeatedChunks {
 }
 
 export interface FoundEvent {
-  /** Equals what the parser would read. */
-  readonly chunk?: ChatChunk;
+  /** Says what the parser would read. */
+  readonly chunk?: ChunkOrText;
   readonly end: number;
 }
 
@@ -46,7 +47,9 @@ type Value = string | number;
 
 const NONE: ReadonlySet<number> = new Set();
 const WORDS: ReadonlySet<string> = new Set(['content', 'reasoning_content', 'reasoning']);
-const KEYS = /"(content|reasoning_content|reasoning)": ?(?=")/g;
+/** An event without words, as the one that ends an answer, is not searched for their places. */
+const HAS_WORDS = /"(?:content|reasoning_content|reasoning)": ?"[^"]/;
+const KEYS = /"(content|reasoning_content|reasoning)": ?(?="[^"])/g;
 /** Other fields may say that the answer ends or fails, and are left to the parser. */
 const STAMPS: ReadonlySet<string> = new Set(['id', 'created', 'obfuscation']);
 /** A string with a colon is a name. */
@@ -70,6 +73,13 @@ const MAX_DIGITS = 15;
 const FIRST_PRINTABLE = 0x20;
 /** V8 copies up to 12 characters. A longer slice would keep the whole text in memory. */
 const MAX_WORD = 12;
+
+/** Returns the chunks as they were sent, each text in a copy of the chunk before it. */
+export function wholeChunks(chunks: readonly ChunkOrText[]): ChatChunk[] {
+  const whole: ChatChunk[] = [];
+  for (const chunk of chunks) whole.push(typeof chunk === 'string' ? withText(whole.at(-1) ?? {}, chunk) : chunk);
+  return whole;
+}
 
 /** Begins at the start of a stream, whose text must be given in order. */
 export function createRepeatedChunks(): RepeatedChunks {
@@ -135,11 +145,11 @@ function literalsOf(data: string, scalars: readonly Scalar[]): string[] {
   );
 }
 
-/** Returns the words of a model, or what looks like them; nothing for the event that ends an answer. */
+/** Returns the words of a model, or what looks like them. */
 function wordsIn(data: string): Scalar[] {
+  if (!HAS_WORDS.test(data)) return [];
   return Array.from(data.matchAll(KEYS), ({ 0: key, index }) => index + key.length)
     .slice(0, MAX_PLACES)
-    .filter((start) => !data.startsWith('""', start))
     .map((start) => ({ start, end: endOfString(data, start + 1) + 1, isText: true }));
 }
 
@@ -168,7 +178,14 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
   const toCopy = places.length === probes.length ? createCopier(chunk, places) : undefined;
   if (toCopy === undefined) return undefined;
   const event = literalsOf(`data: ${data}\n\n`, scalars.map(behindField));
-  return matchBetween(event, scalars, places, toCopy);
+  return scalars.length === 1 && saysOnlyText(chunk) ? matchText(event) : matchBetween(event, scalars, places, toCopy);
+}
+
+/** Whether another chunk that differs in its words alone says nothing else that is new. */
+function saysOnlyText(chunk: ChatChunk): boolean {
+  const said = onlyDeltaOf(chunk);
+  const isFirst = said !== undefined && said.choice === choiceOf(chunk);
+  return isFirst && onlyTextOf(said.delta) !== undefined && logprobsOf(said.choice).length === 0;
 }
 
 function behindField({ start, end, isText }: Scalar): Scalar {
@@ -205,6 +222,13 @@ interface Copy {
 /** No place is in it. */
 const NO_COUNTS: Record<string, unknown> = Object.freeze({});
 
+function withText(chunk: ChatChunk, text: string): ChatChunk {
+  const copy = createCopier(chunk, [])?.();
+  if (copy === undefined) throw new RangeError('no text can repeat a chunk without a delta');
+  copy.delta['content'] = text;
+  return copy.chunk;
+}
+
 function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) | undefined {
   const said = onlyDeltaOf(chunk);
   if (said === undefined) return undefined;
@@ -216,6 +240,20 @@ function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) 
     const usage = counts === undefined ? NO_COUNTS : { ...counts };
     if (counts !== undefined) copy['usage'] = usage;
     return { chunk: copy, delta, usage };
+  };
+}
+
+function matchText([before = '', after = '']: readonly string[]): Pattern {
+  return {
+    match(text, at) {
+      const start = at + before.length;
+      if (text.slice(at, start) !== before) return undefined;
+      const plainEnd = endOfPlainWord(text, start);
+      const end = plainEnd ?? endOfString(text, start + 1) + 1;
+      if (text.slice(end, end + after.length) !== after) return undefined;
+      const words = plainEnd === undefined ? readJson(text.slice(start, end)) : text.slice(start + 1, end - 1);
+      return typeof words === 'string' ? { chunk: words, end: end + after.length } : undefined;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChatBatch, ChatChunk } from '../core/chat.ts';
+import type { ChatBatch, ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { excessOf, LARGE_BYTES } from '../core/json-size.ts';
@@ -35,7 +35,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     maxBufferSize: MAX_EVENT_CHARACTERS,
   });
   const repeated = createRepeatedChunks();
-  let chunks: ChatChunk[] = [];
+  let chunks: ChunkOrText[] = [];
   let done = false;
   let failure: ApiError | undefined;
   let atEnd = false;
@@ -82,7 +82,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     perhapsError = speaksOfError(chunk) ? chunk : undefined;
   }
 
-  function noteRepeated(chunk: ChatChunk): void {
+  function noteRepeated(chunk: ChunkOrText): void {
     chunks.push(chunk);
     perhapsError = undefined;
   }

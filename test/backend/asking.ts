@@ -9,6 +9,7 @@ import {
   type RelayedRefusal,
   type RelayRequest,
 } from '../../src/backend/chat.ts';
+import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { pull } from '../support/pull.ts';
@@ -91,7 +92,7 @@ export async function collect(answer: ChatAnswer): Promise<ChatBatch[]> {
 }
 
 export function chunksOf(batches: readonly ChatBatch[]): ChatChunk[] {
-  return batches.flatMap((batch) => batch.chunks);
+  return wholeChunks(batches.flatMap((batch) => batch.chunks));
 }
 
 /** All the text, whether of deltas or of messages. */

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { isObject } from '../../src/core/json.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { turn } from '../support/time.ts';
 
@@ -21,7 +23,7 @@ function readAll(pieces: readonly (string | Uint8Array)[]): Outcome {
   reads.push(reader.end());
   const failure = reads.find((read) => read.failure !== undefined)?.failure;
   return {
-    chunks: reads.flatMap((read) => read.chunks),
+    chunks: wholeChunks(reads.flatMap((read) => read.chunks)),
     done: reads.some((read) => read.done),
     failure: failure?.code === 'upstream_error' ? failure.cause : failure?.code,
   };
@@ -232,11 +234,12 @@ describe('the SSE reader', () => {
 
   it('keeps no words that it has handed out, while the request goes on', async () => {
     const reader = createSseReader((error) => new ApiError('upstream_error', { cause: error }));
-    const words = Array.from({ length: 10 }, (_, index) => ({ choices: [{ delta: { content: ` word${index}` } }] }));
+    const words = Array.from({ length: 10 }, (_, index) => ({ choices: [{ delta: { reasoning: ` word${index}` } }] }));
     const handOut = (): WeakRef<ChatChunk>[] =>
       reader
         .feed(Buffer.from(words.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')))
-        .chunks.map((chunk) => new WeakRef(chunk));
+        .chunks.filter(isObject)
+        .map((chunk) => new WeakRef(chunk));
 
     const handedOut = handOut();
     // A WeakRef holds what it refers to until the turn is over.

@@ -4,7 +4,7 @@ import { loadFixtures } from '../support/fixtures.ts';
 import { translate } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';
 import { casesOf } from '../support/property.ts';
-import { readAnswer } from '../support/read-answer.ts';
+import { readAnswer, wholeAnswer } from '../support/read-answer.ts';
 import { expectWellFormed } from '../support/well-formed.ts';
 
 const UPDATE = process.env['UPDATE_FIXTURES'] === '1';
@@ -15,7 +15,8 @@ describe('fixtures', () => {
   for (const fixture of fixtures) {
     const { name, request, settings, sse } = fixture;
     const answer = readAnswer(sse);
-    const completion = mergeChunks(answer);
+    const whole = wholeAnswer(answer);
+    const completion = mergeChunks(whole);
 
     describe(`${name}:`, () => {
       it('gives the expected events and a well-formed stream', () => {
@@ -26,11 +27,14 @@ describe('fixtures', () => {
         expect(response).to.deep.equal(fixture.expectedResponse());
       });
       it('is read alike wherever its bytes are cut', () => {
-        const whole = JSON.stringify(answer);
+        const read = (cuts: Iterable<number>): string => JSON.stringify(wholeAnswer(readAnswer(sse, cuts)));
         for (const cut of casesOf([...sse.keys()]).slice(1)) {
-          expect(JSON.stringify(readAnswer(sse, [cut])), `cut at byte ${cut}`).to.equal(whole);
+          expect(read([cut]), `cut at byte ${cut}`).to.equal(JSON.stringify(whole));
         }
-        expect(JSON.stringify(readAnswer(sse, sse.keys())), 'byte by byte').to.equal(whole);
+        expect(read(sse.keys()), 'byte by byte').to.equal(JSON.stringify(whole));
+      });
+      it('gives the same events when no chunk is read as a text alone', () => {
+        expect(translate(whole, request, settings)).to.deep.equal(fixture.expectedEvents());
       });
       if (completion !== undefined) {
         it('gives the same response as one completion does', () => {

@@ -1,4 +1,4 @@
-import type { ChatChunk } from '../chat.ts';
+import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { NOTHING_REPORTED, readReported, type Reported } from './usage.ts';
@@ -6,7 +6,7 @@ import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface ChatMeter {
-  feed(chunk: ChatChunk): void;
+  feed(chunk: ChunkOrText): void;
   /** Counts output that was cut before it could be read, in UTF-16 code units. */
   addUnread(length: number): void;
   /** `done` says whether the answer had `[DONE]`, or was a whole completion. */
@@ -34,6 +34,10 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   const meter: Writable<ChatMeter> = {
     feed(chunk) {
       if (meter.ended) return;
+      if (typeof chunk === 'string') {
+        grow(chunk.length);
+        return;
+      }
       for (const { index, choice } of choicesOf(chunk)) {
         meter.reported = readReported(meter.reported, choice, undefined);
         note(index, finishReasonOf(choice));

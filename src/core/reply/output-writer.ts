@@ -30,6 +30,8 @@ export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions
 /** Writes the items of a reply. All methods that write throw ApiError when the reply is too large. */
 export interface OutputWriter {
   writeChoice(choice: ChatChunk): void;
+  /** Writes what `writeChoice` would for a choice that says nothing but this text. */
+  writeOnlyText(text: string): void;
   writeCompaction(encryptedContent: string): void;
   setSources(sources: readonly Source[]): void;
   /** Writes the text that was held because it could be the beginning of a tag. */
@@ -87,6 +89,9 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       const callPieces = callPiecesOf(delta);
       if (callPieces.length > 0) output.release();
       for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
+    },
+    writeOnlyText(text) {
+      if (text !== '') writeText({ kind: 'text', text }, []);
     },
     writeCompaction(encryptedContent) {
       log.grow(encryptedContent.length);

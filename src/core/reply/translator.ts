@@ -1,5 +1,5 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
-import type { ChatChunk } from '../chat.ts';
+import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
@@ -26,7 +26,7 @@ export interface Translator {
   /** Must be called once and first. */
   start(): readonly ResponseEvent[];
   /** Takes what came in one read. */
-  feed(chunks: readonly ChatChunk[]): readonly ResponseEvent[];
+  feed(chunks: readonly ChunkOrText[]): readonly ResponseEvent[];
   /** Before the first chunk another backend may answer, whose chunks are read by these options. */
   readFrom(options: OutputWriterOptions): void;
   /** Must be called at most once, before the answer. */
@@ -76,7 +76,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return takeEvents();
     },
     feed(chunks) {
-      attempt(() => chunks.forEach(readChunk));
+      attempt(() => {
+        for (const chunk of chunks) {
+          if (typeof chunk === 'string') output.writeOnlyText(chunk);
+          else readChunk(chunk);
+        }
+      });
       return takeEvents();
     },
     readFrom(options) {
