@@ -5,7 +5,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
-import { openConnection, openPool, type BackendConnection } from './connection.ts';
+import { openConnection, openPool, type BackendConnection, type RequestBody } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import {
   fieldsRefusedIn,
@@ -113,7 +113,7 @@ const OWN_HEADERS = {
 } as const;
 
 interface Sending {
-  readonly body: (leftOut: readonly OptionalField[]) => string | Buffer;
+  readonly body: (leftOut: readonly OptionalField[]) => RequestBody;
   /** The backend is asked again without those of them that it refuses. */
   readonly optional: OptionalFields;
   readonly asking: AskOptions;
@@ -298,10 +298,10 @@ function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: 
 }
 
 /** Returns the JSON of the request without these fields. */
-export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): string | Buffer {
+export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): RequestBody {
   if (!isEncoded(request)) return toJson(withoutFields(request, leftOut));
   const { bulk, ...fields } = request;
-  return Buffer.concat([Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk]);
+  return [Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk];
 }
 
 /** Clients cut text in the middle of an emoji, and strict JSON readers refuse the whole body. */

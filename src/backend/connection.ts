@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher, Pool } from 'undici';
 // To load all of undici takes a sixth of the CPU of a start. It does not export its pool by itself.
 import UndiciPool from 'undici/lib/dispatcher/pool.js';
@@ -6,10 +7,13 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 
+/** Parts that follow each other are not joined, since they may be large. */
+export type RequestBody = string | Buffer | readonly Uint8Array[];
+
 export interface ConnectionOptions {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer | null;
+  readonly body: RequestBody | null;
   /** Its abort has no effect once the backend has ended its answer. */
   readonly signal: StopSignal;
   /** Applies until `limitSilence` or `limitTotal` is called. */
@@ -39,6 +43,7 @@ export interface BackendConnection {
   abort(): void;
 }
 
+const PIECE_BYTES = 256 * 1024;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -62,8 +67,28 @@ export function openConnection(dispatcher: Dispatcher, options: ConnectionOption
   options.signal.throwIfAborted();
   const connection = new UndiciConnection(options);
   const { path, headers, body } = options;
-  dispatcher.dispatch({ method: body === null ? 'GET' : 'POST', path, headers, body }, connection);
+  const sent =
+    body === null ? { method: 'GET' as const, body, headers } : { method: 'POST' as const, ...toSent(body, headers) };
+  dispatcher.dispatch({ path, ...sent }, connection);
   return connection.opened;
+}
+
+/** A large body is written in pieces as the backend reads them, so that others have their turn between them. */
+function toSent(
+  body: RequestBody,
+  headers: ConnectionOptions['headers'],
+): Pick<Dispatcher.RequestOptions, 'body' | 'headers'> {
+  if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)) return { body, headers };
+  const parts = Buffer.isBuffer(body) ? [body] : body;
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const pieces = Readable.from(parts.flatMap(piecesOf));
+  return { body: pieces, headers: { ...headers, 'content-length': String(length) } };
+}
+
+function piecesOf(bytes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: Math.ceil(bytes.length / PIECE_BYTES) }, (_, index) =>
+    bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES),
+  );
 }
 
 type Ending = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly reason: unknown };

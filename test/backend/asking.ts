@@ -11,6 +11,7 @@ import {
 } from '../../src/backend/chat.ts';
 import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
+import type { ChatBody } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { pull } from '../support/pull.ts';
 
@@ -56,7 +57,7 @@ export interface ChatAnswer {
 }
 
 /** Resolves when the answer has begun. Throws what `ask` throws before that; the batches throw the rest. */
-export function askFor(backend: ChatBackend, request: ChatRequest, options: AskOptions): Promise<ChatAnswer> {
+export function askFor(backend: ChatBackend, request: ChatBody, options: AskOptions): Promise<ChatAnswer> {
   const { take, end, pieces } = pull<ChatBatch>();
   const begun = Promise.withResolvers<ChatAnswer>();
   const over = backend.ask(request, options, {

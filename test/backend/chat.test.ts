@@ -1,9 +1,11 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import nock from 'nock';
 import type { BegunAnswer, ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
+import { type ChatBody, encodeChat } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { type Reply, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
 import { useHeldTime } from '../support/held-time.ts';
@@ -50,7 +52,7 @@ describe('the chat backend', () => {
     return backend;
   }
 
-  function ask(backend: ChatBackend, request: ChatRequest = STREAM_REQUEST): Promise<ChatAnswer> {
+  function ask(backend: ChatBackend, request: ChatBody = STREAM_REQUEST): Promise<ChatAnswer> {
     return askFor(backend, request, { signal, headers: { authorization: 'Bearer caller-key-1' } });
   }
 
@@ -75,6 +77,39 @@ describe('the chat backend', () => {
         accept: 'application/json',
         'accept-encoding': 'identity',
       });
+    });
+
+    const long: ChatRequest = { ...JSON_REQUEST, messages: [{ role: 'user', content: 'é'.repeat(500_000) }] };
+
+    it('posts a large request, of which it says the length before', async () => {
+      scripted.reply({ json: completion('Hello') });
+
+      await collect(await ask(connect(), encodeChat(long)));
+
+      const [request] = scripted.requests;
+      expect(request?.body).to.deep.equal(long);
+      expect(request?.headers).to.include({ 'content-length': String(Buffer.byteLength(JSON.stringify(long))) });
+    });
+
+    it('takes the refusal of a backend that does not read a large request', async () => {
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => {
+        sockets.push(socket);
+        socket.on('error', () => undefined);
+        socket.once('data', () => {
+          socket.pause();
+          socket.write('HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}');
+        });
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      const backend = connect({}, `http://127.0.0.1:${port}/v1`);
+      const huge = { ...long, messages: [{ role: 'user' as const, content: 'x'.repeat(16 * 1024 * 1024) }] };
+
+      expect(await apiRejection(ask(backend, encodeChat(huge)))).to.have.property('status', 413);
+
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
     });
 
     it('asks for an event stream when the request is one', async () => {

@@ -1,6 +1,12 @@
+import type { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
-import { type BackendConnection, openConnection, type TakeBytes } from '../../src/backend/connection.ts';
+import {
+  type BackendConnection,
+  openConnection,
+  type RequestBody,
+  type TakeBytes,
+} from '../../src/backend/connection.ts';
 import { createStopController, type StopController } from '../../src/core/stop-signal.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { apiRejection, rejection } from './asking.ts';
@@ -20,8 +26,11 @@ class FakeUndici implements Dispatcher.DispatchController {
   readonly paused = false;
   readonly reason = null;
 
+  sent!: Dispatcher.DispatchOptions;
+
   readonly dispatcher = {
-    dispatch: (_options: unknown, handler: Handler): boolean => {
+    dispatch: (options: Dispatcher.DispatchOptions, handler: Handler): boolean => {
+      this.sent = options;
       this.handler = handler;
       return true;
     },
@@ -74,11 +83,11 @@ describe('the connection to the backend', () => {
     taken = [];
   });
 
-  function opening(): Promise<BackendConnection> {
+  function opening(body: RequestBody = ''): Promise<BackendConnection> {
     return openConnection(undici.dispatcher, {
       path: '/',
       headers: {},
-      body: '',
+      body,
       signal: controller.signal,
       firstByteTimeoutMs: FIRST_BYTE_TIMEOUT_MS,
     });
@@ -99,6 +108,22 @@ describe('the connection to the backend', () => {
     };
     return connection.pipe(take);
   }
+
+  it('sends a large body in pieces of at most 256 KiB, without a copy', async () => {
+    const [head, bulk] = [Buffer.from('{'), Buffer.alloc(600 * 1024, 'x')];
+    for (const body of [[head, bulk], bulk]) {
+      const opened = opening(body);
+      const pieces = (await (undici.sent.body as Readable).toArray()) as Buffer[];
+      undici.start();
+      await opened;
+      const parts = Buffer.isBuffer(body) ? [body] : body;
+      const whole = Buffer.concat(parts);
+      expect(Buffer.concat(pieces).equals(whole)).to.equal(true);
+      expect(undici.sent.headers).to.include({ 'content-length': String(whole.length) });
+      expect(Math.max(...pieces.map(({ length }) => length))).to.equal(256 * 1024);
+      expect(new Set(pieces.map(({ buffer }) => buffer)).size).to.equal(parts.length);
+    }
+  });
 
   function release(): undefined {
     connection.release();
