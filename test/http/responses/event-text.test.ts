@@ -43,6 +43,14 @@ describe('the text of events', () => {
     });
   }
 
+  it('writes every character as JSON.stringify does', () => {
+    const write = createEventWriter();
+    for (let code = 0; code <= 0xff_ff; code++) {
+      const text = `a${String.fromCharCode(code)}b`;
+      expect(write(delta({ delta: text }))).to.include(`"delta":${JSON.stringify(text)},"sequence_number"`);
+    }
+  });
+
   it('keeps the summaries of a thought apart', () => {
     const write = createEventWriter();
     for (const index of [0, 1, 0]) {
