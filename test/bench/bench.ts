@@ -21,6 +21,8 @@ import { DIRECT, ON_POSTGRES, type Target, type TargetKind } from './targets.ts'
 
 interface Step {
   readonly round: number;
+  /** Of all its measurements with this target, from 1 on. */
+  readonly number: number;
   readonly load: GroupedLoad;
   readonly kind: TargetKind;
 }
@@ -28,6 +30,8 @@ interface Step {
 const { groups, rounds, quick, goals, beside } = readOptions();
 /** Of what is no goal: as many rounds as show whether a figure can be trusted. */
 const OTHER_ROUNDS = 3;
+/** In a pair each window is short beside the warm-up of its processes, and they take turns in it: A B, B A. */
+const WINDOWS = beside === undefined ? 1 : 4;
 /** So many windows without any progress end a warm-up, and so many in all. */
 const STEADY = quick ? 1 : 3;
 const MAX_WARM_UPS = quick ? 1 : 15;
@@ -50,9 +54,9 @@ try {
   await stage.close();
 }
 const names = stage.kinds.map(({ name }) => name);
-console.log(describeRun({ machine, rounds, loads, results, targets: names }));
+console.log(describeRun({ machine, rounds: results.rounds, loads, results, targets: names }));
 console.log(`${formatTable(['group', 'seconds'], [...groupMs].map(toSeconds))}\n`);
-console.log(describeGoals(results));
+if (beside === undefined) console.log(describeGoals(results));
 for (const { name, standsFor } of stage.kinds)
   if (standsFor !== undefined) console.log(describePairs(results, loads, [standsFor, name]));
 for (const failure of failures) console.log(`not measured: ${failure}`);
@@ -81,7 +85,7 @@ async function measureAll(): Promise<void> {
   const warmUps = beside === undefined ? 1 : rounds;
   const progress = createProgress(warmUps * kinds.length + steps.length);
   let warm = 0;
-  for (const { round, load, kind } of steps) {
+  for (const { round, number, load, kind } of steps) {
     if (warm < Math.min(round, warmUps)) {
       warm = round;
       for (const kind of kinds) {
@@ -91,7 +95,7 @@ async function measureAll(): Promise<void> {
     }
     progress.step(`round ${round} of ${rounds}: ${load.name}: ${kind.name}`);
     await attempt(load.group, `${load.name}, round ${round}: ${kind.name}`, kind, async () => {
-      results.add(round, load.name, kind.name, await load.measure(await findTarget(kind)));
+      results.add(number, load.name, kind.name, await load.measure(await findTarget(kind)));
     });
   }
   progress.done();
@@ -99,17 +103,27 @@ async function measureAll(): Promise<void> {
 
 function toSteps(): Step[] {
   const isNeeded = neededFor(GOALS);
-  return Array.from({ length: rounds }, (_, index) => index + 1).flatMap((round) =>
-    loads.flatMap((load) =>
-      stage.kinds
-        .filter(({ name, standsFor = name }) => {
-          const isGoal = isNeeded(load.name, standsFor);
-          const lastRound = load.once ? 1 : isGoal ? rounds : OTHER_ROUNDS;
-          return load.targets.includes(standsFor) && (isGoal || !goals) && round <= lastRound;
-        })
-        .map((kind) => ({ round, load, kind })),
-    ),
+  return numbersTo(rounds).flatMap((round) =>
+    loads.flatMap((load) => {
+      const kinds = stage.kinds.filter(({ name, standsFor = name }) => {
+        const isGoal = isNeeded(load.name, standsFor);
+        const lastRound = load.once ? 1 : isGoal ? rounds : OTHER_ROUNDS;
+        return load.targets.includes(standsFor) && (isGoal || !goals) && round <= lastRound;
+      });
+      return numbersTo(WINDOWS).flatMap((window) =>
+        (window % 2 === 1 ? kinds : kinds.toReversed()).map((kind) => ({
+          round,
+          number: (round - 1) * WINDOWS + window,
+          load,
+          kind,
+        })),
+      );
+    }),
   );
+}
+
+function numbersTo(last: number): number[] {
+  return Array.from({ length: last }, (_, index) => index + 1);
 }
 
 /** Goes on after a failure, which costs this step alone: the next one gets a new process. */

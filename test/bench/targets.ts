@@ -119,9 +119,6 @@ export function targetKinds({ backend, upstream, folder, startPostgres, beside }
       standsFor,
     });
     return [
-      direct,
-      script(HTTP_PROXY, 'chat', 'http-proxy.ts'),
-      script(TRANSLATOR, 'responses', 'translator.ts'),
       gateway(RECORDS, 'records'),
       other(RECORDS, 'records'),
       gateway(MANAGED, 'managed'),
