@@ -112,8 +112,8 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
    * burst of 200 would be 200 writes to the client.
    */
   readonly #passRead = (): void => {
-    if (this.#isBusy || this.#released || this.#waiting.length === 0) return;
-    if (this.#limits === 'silence') this.#timer?.refresh();
+    if (this.#released || this.#waiting.length === 0) return;
+    if (!this.#isBusy && this.#limits === 'silence') this.#timer?.refresh();
     this.#flow();
     if (this.#isBusy && this.#ending === undefined) this.#controller?.pause();
   };
@@ -169,8 +169,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     if (this.#ending !== undefined) return;
     this.#reads += 1;
     this.#waiting.push(bytes);
-    if (this.#isBusy) controller.pause();
-    else if (this.#waiting.length === 1) queueMicrotask(this.#passRead);
+    if (this.#waiting.length === 1) queueMicrotask(this.#passRead);
   }
 
   onResponseEnd(): void {

@@ -163,6 +163,18 @@ describe('the connection to the backend', () => {
       expect(taken).to.deep.equal(['a', 'the end']);
     });
 
+    it('gets in one piece what came in one read before it was there', async () => {
+      undici.handler.onResponseData(undici, Buffer.from('a'));
+      expect(undici.calls, 'a pause would cut the read').to.deep.equal([]);
+      await undici.data('b');
+      expect(undici.calls).to.deep.equal(['pause']);
+      undici.end();
+
+      await read();
+
+      expect(taken).to.deep.equal(['ab', 'the end']);
+    });
+
     it('is told of a connection that breaks, after what came before', async () => {
       const reading = apiRejection(read());
       await undici.data('a');
