@@ -29,6 +29,13 @@ export interface AcceptServices extends DuplicateServices {
 
 export interface Accepted extends ReplyGate {
   readonly kind: 'accepted';
+  /**
+   * As the gate has it. A record that is held begins now, except for an answer that is whole: that
+   * may be told after `settle` alone, which then writes both states in one commit.
+   */
+  readonly whenDecided: (isWhole?: boolean) => Promise<void> | undefined;
+  /** Whether the record has not begun, so that nothing may be told before `settle`. */
+  isHeld(): boolean;
   readonly unique: UniquePart;
   readonly createdAtMs: number;
   /** Settles by this plan from now on; returns false if the hold does not allow it. */
@@ -56,9 +63,15 @@ export interface Duplicate {
 
 /**
  * Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. The
- * record may still be on its way to the disk where no key and no limit depends on it.
+ * record may still be on its way to the disk where no key and no limit depends on it; with `mayHold`
+ * it may wait some milliseconds for its end.
  */
-export async function accept(incoming: Incoming, plan: Plan, services: AcceptServices): Promise<Accepted | Duplicate> {
+export async function accept(
+  incoming: Incoming,
+  plan: Plan,
+  services: AcceptServices,
+  { mayHold = false } = {},
+): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
   facts.model = plan.model;
   facts.stream = plan.stream;
@@ -73,7 +86,8 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   });
   try {
     const decision = await decide(draft, incoming, plan, services);
-    if (decision.kind === 'accepted') return toAccepted({ ...decision, incoming, plan, draft, clock, run }, services);
+    if (decision.kind === 'accepted')
+      return toAccepted({ ...decision, incoming, plan, draft, clock, run, mayHold }, services);
     release(run, incoming);
     return decision;
   } catch (refusal) {
@@ -89,6 +103,7 @@ interface Started extends Begun {
   /** The clock of this request, which does not jump when the time of day is set. */
   readonly clock: () => number;
   readonly run: RunningRequest;
+  readonly mayHold: boolean;
 }
 
 interface Begun {
@@ -110,8 +125,8 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
   let refusal: ApiError | undefined;
   let writing: Promise<void> | undefined;
   // A hold is taken from the start on.
-  const canWait = incoming.isToldAtEnd === true && started.admitted.hold === undefined;
-  const held = started.write && canWait ? holdRecord(begin) : undefined;
+  const mayWait = started.mayHold && started.admitted.hold === undefined;
+  const held = started.write && mayWait ? holdRecord(begin) : undefined;
   if (held === undefined) begin();
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
 
@@ -152,7 +167,9 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     unique: facts.unique,
     createdAtMs: draft.createdAtMs,
     signal: run.signal,
-    whenDecided() {
+    isHeld: () => held?.isHeld() === true,
+    whenDecided(isWhole = false) {
+      if (!isWhole || run.cancelDecided !== undefined) held?.begin();
       const decided = writing === undefined ? run.cancelDecided : writing.then(() => run.cancelDecided);
       return decided?.then(() => run.signal.throwIfAborted());
     },
@@ -180,6 +197,8 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
 }
 
 interface HeldRecord {
+  isHeld(): boolean;
+  begin(): void;
   /** Returns whether the record has not begun. It will not begin any more. */
   take(): boolean;
 }
@@ -188,28 +207,29 @@ interface HeldRecord {
 const HELD_MS = 5;
 
 /**
- * Calls `begin` soon, unless the record was taken before. One commit for both states of a short
+ * Calls `write` soon, unless the record was taken before. One commit for both states of a short
  * reply takes 260 µs of CPU in place of 630, and 52 in place of 88 together with 31 others.
  */
-function holdRecord(begin: () => void): HeldRecord {
+function holdRecord(write: () => void): HeldRecord {
   let isHeld = true;
   let turn: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     // The process may have been busy, so what has arrived meanwhile is read first.
-    turn = setImmediate(() => {
-      isHeld = false;
-      begin();
-    });
+    turn = setImmediate(begin);
   }, HELD_MS);
-  return {
-    take() {
-      clearTimeout(timer);
-      clearImmediate(turn);
-      const wasHeld = isHeld;
-      isHeld = false;
-      return wasHeld;
-    },
-  };
+  return { isHeld: () => isHeld, begin, take };
+
+  function begin(): void {
+    if (take()) write();
+  }
+
+  function take(): boolean {
+    clearTimeout(timer);
+    clearImmediate(turn);
+    const wasHeld = isHeld;
+    isHeld = false;
+    return wasHeld;
+  }
 }
 
 /** Nobody is told of an end that is on no disk. A record that somebody was asked to cancel stays, and says so. */

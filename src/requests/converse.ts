@@ -3,7 +3,7 @@ import type { BegunAnswer } from '../backend/chat.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBatch } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
-import { toApiError } from '../core/errors.ts';
+import { toApiError, type ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { isWhole } from '../core/reply/usage.ts';
 import type { ResponseEvent } from '../contract/types.ts';
@@ -93,7 +93,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     } finally {
       reading.end();
     }
-    await accepted.whenDecided();
+    await accepted.whenDecided(reader === translator && reader.ended);
     if (reading.isForUsage()) accepted.signal.throwIfAborted();
     if (!reader.ended) await pass(reader.end(false), reader);
 
@@ -103,21 +103,43 @@ export async function converse(conversation: Conversation): Promise<readonly Res
       if (done || isWhole(reader.reported)) accepted.signal.throwIfAborted();
     }
 
-    function take(batch: ChatBatch): Promise<void> | undefined {
-      const events = reader.feed(batch.chunks);
-      noteRead(facts, batch.chunks.length, reader.outputLength > 0);
-      // What is said is told before the record has ended. If nothing is, a failure can still be sent as a status.
-      const busy = batch.done && events.length === 0 ? undefined : pass(events, reader);
-      if (batch.done) void pass(reader.end(true), reader);
-      // The translator has ended the response, so the rest of the answer is not needed.
+    function take({ chunks, done }: ChatBatch): Promise<void> | undefined {
+      const events = reader.feed(chunks);
+      noteRead(facts, chunks.length, reader.outputLength > 0);
+      if (done) return takeLast(events);
+      const busy = pass(events, reader);
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {
         begun?.limitTotal(USAGE_WAIT_MS);
         begun = undefined;
       }
-      // Nothing more comes from the backend, and the record does not wait for a client that reads slowly.
-      return batch.done ? undefined : busy;
+      return busy;
     }
+
+    /**
+     * Nothing more comes from the backend, and the record does not wait for a client that reads slowly.
+     * What is said is told before the record has ended. If the record has not begun, it is told with
+     * the end, which one commit writes with the beginning.
+     */
+    function takeLast(said: readonly ResponseEvent[]): Promise<void> | undefined {
+      // If nothing is said, a failure can still be sent as a status.
+      const isTold = said.length > 0 && !accepted.isHeld();
+      if (isTold) void pass(said, reader);
+      const end = reader.end(true);
+      if (reader.failure === null) {
+        void pass(isTold ? end : [...said, ...end], reader);
+        return undefined;
+      }
+      void pass(end, reader);
+      if (isTold || said.length === 0 || reader !== translator) throw reader.failure;
+      return tellAndFail(said, reader.failure);
+    }
+  }
+
+  async function tellAndFail(said: readonly ResponseEvent[], failure: ApiError): Promise<never> {
+    await accepted.whenDecided();
+    void reply.write(said);
+    throw failure;
   }
 
   function pass(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {

@@ -50,8 +50,6 @@ export interface Incoming {
   /** Calls the listener once; never if `isServed` is true already. */
   onceServed(listener: (hasWholeReply: boolean) => void): void;
   setHeader(name: string, value: string): void;
-  /** The client is told nothing before the end, so the record may begin with its end. */
-  readonly isToldAtEnd?: boolean;
   /** Without an error, the reply does not have the record's own either. */
   sendDuplicate(status: number, record: RequestRecord, error: ErrorFields | undefined): void;
 }

@@ -3,8 +3,13 @@ import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 import type { Accepted } from './accept.ts';
 import { isCancel } from './outcome.ts';
 
+interface WholeOrNot {
+  /** Whether the answer is whole with this. */
+  readonly done: boolean;
+}
+
 /** A caller that leaves with the whole answer must not leave before it is known what that cost. */
-export interface ReadingOn<Read> {
+export interface ReadingOn<Read extends WholeOrNot> {
   /** Aborts with the request, or a second later while only usage is awaited. */
   readonly signal: StopSignal;
   /** Whether the request is over, and the backend is read for its usage alone. */
@@ -14,7 +19,7 @@ export interface ReadingOn<Read> {
   end(): void;
 }
 
-export interface Reader<Read> {
+export interface Reader<Read extends WholeOrNot> {
   /** Says whether all has come but the usage. */
   readonly awaitsUsage: () => boolean;
   /** A returned promise pauses the backend. */
@@ -26,7 +31,7 @@ export interface Reader<Read> {
 const USAGE_AFTER_LEAVING_MS = 1000;
 
 /** Returns how to read an answer of the backend to a request that may end before it. */
-export function readOn<Read>(
+export function readOn<Read extends WholeOrNot>(
   { signal, whenDecided }: Pick<Accepted, 'signal' | 'whenDecided'>,
   { awaitsUsage, take, takeUsage }: Reader<Read>,
 ): ReadingOn<Read> {
@@ -45,7 +50,7 @@ export function readOn<Read>(
         takeUsage(read);
         return undefined;
       }
-      const undecided = whenDecided();
+      const undecided = whenDecided(read.done);
       if (undecided === undefined) return take(read)?.catch(unlessForUsage);
       return undecided.then(
         () => take(read)?.catch(unlessForUsage),

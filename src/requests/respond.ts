@@ -38,7 +38,7 @@ export interface RespondServices extends PrepareServices, AcceptServices {
 /** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
 export async function respond(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
-  const accepted = await accept(incoming, plan, services);
+  const accepted = await accept(incoming, plan, services, { mayHold: true });
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   try {
     const { unique } = accepted;

@@ -18,7 +18,7 @@ import { newOutcome } from '../support/records.ts';
 import { until } from '../support/time.ts';
 import { callerOf, type Caller } from './caller.ts';
 import { answer, stream, text } from './chunks.ts';
-import { callerBy, isJson, KINDS } from './web-socket-caller.ts';
+import { callerBy, KINDS } from './web-socket-caller.ts';
 
 /** A short reply without it is recorded at once with its end. */
 const KEY = { 'idempotency-key': 'key-1' };
@@ -97,9 +97,8 @@ describe('a request that was cancelled elsewhere while its end was on its way', 
         const [here, elsewhere] = await open(openGateway);
         backend.reply(script);
         const settling = store.hold(ends);
-        const headers = isJson(kind) ? KEY : {};
         const request = { model: 'm', input: 'Hi', stream: kind === 'stream' };
-        const heard = listen(callerBy(kind, here.url).create(request, { headers }));
+        const heard = listen(callerBy(kind, here.url).create(request, { headers: KEY }));
         await settling;
         await expectCancelled(heard, callerOf(elsewhere.url));
       });

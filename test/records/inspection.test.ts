@@ -8,6 +8,7 @@ import { startScriptedBackend, type Reply, type ScriptedBackend } from '../suppo
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { untilRead } from '../support/time.ts';
 import { NO_CALLERS } from '../../src/accounts/accepted-callers.ts';
 import { callerOf, expectRecord, readError, readRecord, type Caller } from './caller.ts';
 import { answer, KNOWN_USAGE, stream, text } from './chunks.ts';
@@ -82,6 +83,7 @@ describe('the records of a caller', () => {
       const before = Math.floor(Date.now() / 1000);
       const asking = caller.create({ model: 'm', input: 'Hello', stream: true });
       await backend.request(1);
+      await untilRead(async () => (await list()).data.length > 0);
       const [running] = (await list()).data;
       expect(running).to.deep.include({
         status: 'processing',
@@ -386,12 +388,11 @@ describe('the records of a caller', () => {
       backend.always({ json: { error: { message: 'no such key' } }, status: 401 });
       const statuses = new Set<number>();
       for (let attempt = 0; attempt < 100; attempt += 1) {
-        // The record of a stream begins at once, and that of a short JSON reply with its end.
-        const reply = await callerOf(gateway.url, `guess-${attempt}`).create({
-          model: 'm',
-          input: 'Hello',
-          stream: true,
-        });
+        // A record with an idempotency key begins at once, and that of a short reply without one with its end.
+        const reply = await callerOf(gateway.url, `guess-${attempt}`).create(
+          { model: 'm', input: 'Hello', stream: true },
+          { headers: { 'idempotency-key': 'key-1' } },
+        );
         statuses.add(reply.status);
         await reply.text();
       }

@@ -1,11 +1,13 @@
 /** Nothing is told before it is on disk: the end of a reply waits for the final state of its record. */
 
 import { expect } from 'chai';
+import { ApiError } from '../../src/core/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { listen } from '../support/heard.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { makeHeld, type HeldStore } from '../support/held-store.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { PATIENT } from '../support/patient.ts';
@@ -17,6 +19,12 @@ import { answer, finish, text, usageChunk } from './chunks.ts';
 import { callerBy, isJson, KINDS } from './web-socket-caller.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-metrics';
+/** A short reply without it is recorded at once with its end. */
+const KEY = { 'idempotency-key': 'key-1' };
+const NAMELESS_CALL = {
+  choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'call_1', function: { arguments: '{}' } }] } }],
+};
+const REQUEST = { model: 'm', input: 'Hi', stream: true };
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
 describe('the end of a reply', () => {
@@ -115,7 +123,7 @@ describe('the end of a reply', () => {
       await open();
       backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
       const settling = store.hold('finish');
-      const heard = listen(callerBy(kind, gateway.url).create({ model: 'm', input: 'Hi', stream: true }));
+      const heard = listen(callerBy(kind, gateway.url).create(REQUEST, { headers: KEY }));
       await settling;
       await until(() => heard.text.includes('output_text.delta'));
       expect(heard.text).not.to.match(/output_text\.done|response\.completed|DONE/);
@@ -123,6 +131,52 @@ describe('the end of a reply', () => {
       await until(() => heard.text.includes('response.completed'));
     });
   }
+
+  describe('that came in one piece before its record had begun', () => {
+    useHeldTime();
+
+    for (const kind of KINDS.filter((kind) => !isJson(kind))) {
+      it(`comes with all before it after one commit (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
+        const recording = store.hold('record');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
+        await recording;
+        await allArrived();
+        expect(heard.text).to.equal('');
+        store.letGo();
+        await until(() => heard.text.includes('response.completed'));
+        expect(heard.text).to.match(/response\.created[^]*output_text\.delta[^]*output_text\.done/);
+        expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('succeeded');
+      });
+
+      it(`follows what was said if the answer fails (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), NAMELESS_CALL, finish('tool_calls')] });
+        const accepting = store.hold('accept');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
+        await accepting;
+        await allArrived();
+        expect(heard.text).to.equal('');
+        store.letGo();
+        await until(() => heard.text.includes('response.failed'));
+        expect(heard.text).to.match(/output_text\.delta[^]*without a name/);
+        expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('failed');
+      });
+
+      it(`is a refusal if it cannot be recorded (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
+        const recording = store.hold('record');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
+        await recording;
+        store.letGo(new ApiError('store_unavailable'));
+        await until(() => heard.isOver);
+        expect(heard.status).to.equal(503);
+        expect(heard.text).not.to.include('Hello');
+      });
+    }
+  });
 
   it('comes although its client left while the record was being written', async () => {
     await open();

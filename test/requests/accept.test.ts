@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { toRequestId } from '../../src/core/ids.ts';
 import { NOTHING_REPORTED } from '../../src/core/reply/usage.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
 import { accept, type Accepted } from '../../src/requests/accept.ts';
@@ -241,8 +242,14 @@ describe('a request that was accepted', () => {
       nowMs = Date.now,
       headers = new Map(),
       running = createRunningRequests(),
+      mayHold = false,
       ...overrides
-    }: { nowMs?: () => number; headers?: Map<string, string>; running?: RunningRequests } & Partial<Incoming> = {},
+    }: {
+      nowMs?: () => number;
+      headers?: Map<string, string>;
+      running?: RunningRequests;
+      mayHold?: boolean;
+    } & Partial<Incoming> = {},
   ): Promise<Accepted> {
     const incoming: Incoming = {
       facts: beginFacts(),
@@ -267,18 +274,19 @@ describe('a request that was accepted', () => {
       maxOutputTokens: null,
       choices: 1,
     };
-    const accepted = await accept(incoming, plan, {
+    const services = {
       store,
       admission: ADMIT_ALL,
       running,
       identities: createIdentities('a secret of ours', null),
       estimator: createTokenEstimator(),
-      keyOwner: 'gateway',
-      duplicateStatus: 409,
+      keyOwner: 'gateway' as const,
+      duplicateStatus: 409 as const,
       exposeUpstream: false,
       nowMs,
       steadyMs: () => performance.now(),
-    });
+    };
+    const accepted = await accept(incoming, plan, services, { mayHold });
     if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
     return accepted;
   }
@@ -310,7 +318,7 @@ describe('a request that was accepted', () => {
     });
   }
 
-  describe('that is told in one piece', () => {
+  describe('that may be held', () => {
     const passTime = useHeldTime();
     const ENDING = {
       failure: null,
@@ -319,7 +327,7 @@ describe('a request that was accepted', () => {
       outputLength: 3,
       hasOutput: true,
     };
-    const NO_KEY = { idempotencyKey: undefined, isToldAtEnd: true };
+    const NO_KEY = { idempotencyKey: undefined, mayHold: true };
     const STRANGER = {
       ...NO_KEY,
       caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: true }) } as const,
@@ -360,8 +368,8 @@ describe('a request that was accepted', () => {
     });
 
     for (const { name, overrides } of [
-      { name: 'its client is told something before', overrides: { idempotencyKey: undefined } },
-      { name: 'it has an idempotency key', overrides: { isToldAtEnd: true } },
+      { name: 'it may not be held', overrides: { idempotencyKey: undefined } },
+      { name: 'it has an idempotency key', overrides: { mayHold: true } },
     ]) {
       it(`is recorded twice where ${name}`, async () => {
         const accepted = await acceptOne(store, overrides);
@@ -369,6 +377,34 @@ describe('a request that was accepted', () => {
         expect(calls).to.deep.equal(['accept', 'finish']);
       });
     }
+
+    it('is recorded twice when its client is told something before', async () => {
+      const accepted = await acceptOne(store, NO_KEY);
+      expect(accepted.whenDecided(true), 'nothing is told before the end').to.equal(undefined);
+      expect(accepted.isHeld()).to.equal(true);
+      const decided = accepted.whenDecided();
+      expect(accepted.isHeld()).to.equal(false);
+      await decided;
+      expect((await list()).map(({ status }) => status)).to.deep.equal(['processing']);
+      expect(accepted.whenDecided()).to.equal(undefined);
+      expect(await accepted.settle(ENDING)).to.equal(null);
+      await passTime(100);
+      expect(calls).to.deep.equal(['accept', 'finish']);
+    });
+
+    it('is recorded twice when a cancel is being decided as it ends', async () => {
+      const running = createRunningRequests();
+      const facts = beginFacts();
+      const accepted = await acceptOne(store, { ...NO_KEY, running, facts });
+      const asking = Promise.withResolvers<boolean>();
+      const cancelling = running.cancelIf(toRequestId(facts.unique), asking.promise);
+      const decided = accepted.whenDecided(true);
+      expect(accepted.isHeld()).to.equal(false);
+      asking.resolve(false);
+      await Promise.all([decided, cancelling]);
+      expect(await accepted.settle(ENDING)).to.equal(null);
+      expect(calls).to.deep.equal(['accept', 'finish']);
+    });
 
     it('is recorded twice while the store fails', async () => {
       const accepted = await acceptOne({ ...store, isFailing: () => true }, NO_KEY);

@@ -629,7 +629,6 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         {
           ...incoming,
           endpoint: 'responses',
-          isToldAtEnd: frame === undefined && !plan.stream,
           prepareFor,
           openReply(translator, { stream, echo }, { signal, whenDecided }) {
             if (!stream)

@@ -2,7 +2,7 @@ import type { Store } from '../../src/store/store.ts';
 
 export interface HeldStore extends Store {
   /** From now on this call waits in front of the store below. Resolves when the first one has come. */
-  hold(name: 'accept' | 'finish' | 'discard'): Promise<void>;
+  hold(name: 'accept' | 'finish' | 'record' | 'discard'): Promise<void>;
   /** Lets all calls go on, or fail with this error before they reach the store below. */
   letGo(error?: Error): void;
 }
@@ -25,8 +25,9 @@ export function makeHeld(store: Store): HeldStore {
     ...store,
     accept: (draft) => pass('accept', () => store.accept(draft)),
     finish: (requestId, outcome) => pass('finish', () => store.finish(requestId, outcome)),
-    // It is both.
-    record: (draft, outcome) => pass('accept', () => pass('finish', () => store.record(draft, outcome))),
+    // It is both of them too.
+    record: (draft, outcome) =>
+      pass('record', () => pass('accept', () => pass('finish', () => store.record(draft, outcome)))),
     discard: (requestId) => pass('discard', () => store.discard(requestId)),
     hold(name) {
       const at = { came: Promise.withResolvers<void>(), go: Promise.withResolvers<void>() };

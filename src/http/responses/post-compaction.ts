@@ -23,7 +23,6 @@ export function postCompaction(services: RespondServices & PostCompactionOptions
       {
         ...incoming,
         ...OPTIONS,
-        isToldAtEnd: true,
         prepareFor,
         openReply: (translator) =>
           createJsonReply(res, translator, {

@@ -30,7 +30,6 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
       {
         ...incoming,
         ...OPTIONS,
-        isToldAtEnd: !plan.stream,
         prepareFor,
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)

@@ -66,7 +66,7 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
       if (stream !== undefined) return stream.write(events);
       // Not spread, since a call takes a limited number of arguments.
       for (const event of events) waiting.push(event);
-      return backendHeaders !== undefined && translator.failure === null ? open() : undefined;
+      return backendHeaders === undefined ? undefined : open();
     },
     end(events) {
       if (stream === undefined && translator.failure !== null) {
