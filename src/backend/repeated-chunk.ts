@@ -1,6 +1,6 @@
 import type { ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { BACKSLASH, endOfString, isObject, listOf, QUOTE, readJson } from '../core/json.ts';
-import { choiceOf, logprobsOf, onlyTextOf } from '../core/reply/chunk.ts';
+import { choiceOf, logprobsOf, onlyWordsOf } from '../core/reply/chunk.ts';
 
 /**
  * Most events of a stream equal the one before but for the words of the model, and for what some
@@ -72,10 +72,10 @@ const FIRST_PRINTABLE = 0x20;
 /** V8 copies up to 12 characters. A longer slice would keep the whole text in memory. */
 const MAX_WORD = 12;
 
-/** Returns the chunks as they were sent, each text in a copy of the chunk before it. */
+/** Returns the chunks as they were sent, words in a copy of the chunk before them. */
 export function wholeChunks(chunks: readonly ChunkOrText[]): ChatChunk[] {
   const whole: ChatChunk[] = [];
-  for (const chunk of chunks) whole.push(typeof chunk === 'string' ? withText(whole.at(-1) ?? {}, chunk) : chunk);
+  for (const chunk of chunks) whole.push(typeof chunk === 'string' ? withWords(whole.at(-1) ?? {}, chunk) : chunk);
   return whole;
 }
 
@@ -180,14 +180,16 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
   const toCopy = places.length === probes.length ? createCopier(chunk, places) : undefined;
   if (toCopy === undefined) return undefined;
   const event = literalsOf(`data: ${data}\n\n`, scalars.map(behindField));
-  return scalars.length === 1 && saysOnlyText(chunk) ? matchText(event) : matchBetween(event, scalars, places, toCopy);
+  return scalars.length === 1 && saysOnlyWords(chunk)
+    ? matchWords(event)
+    : matchBetween(event, scalars, places, toCopy);
 }
 
 /** Whether another chunk that differs in its words alone says nothing else that is new. */
-function saysOnlyText(chunk: ChatChunk): boolean {
+function saysOnlyWords(chunk: ChatChunk): boolean {
   const said = onlyDeltaOf(chunk);
   const isFirst = said !== undefined && said.choice === choiceOf(chunk);
-  return isFirst && onlyTextOf(said.delta) !== undefined && logprobsOf(said.choice).length === 0;
+  return isFirst && onlyWordsOf(said.delta) !== undefined && logprobsOf(said.choice).length === 0;
 }
 
 function behindField({ start, end, isText }: Scalar): Scalar {
@@ -224,10 +226,11 @@ interface Copy {
 /** No place is in it. */
 const NO_COUNTS: Record<string, unknown> = Object.freeze({});
 
-function withText(chunk: ChatChunk, text: string): ChatChunk {
+function withWords(chunk: ChatChunk, text: string): ChatChunk {
   const copy = createCopier(chunk, [])?.();
-  if (copy === undefined) throw new RangeError('no text can repeat a chunk without a delta');
-  copy.delta['content'] = text;
+  const words = copy && onlyWordsOf(copy.delta);
+  if (copy === undefined || words === undefined) throw new RangeError('no words can repeat a chunk that has none');
+  copy.delta[words.field] = text;
   return copy.chunk;
 }
 
@@ -245,7 +248,7 @@ function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) 
   };
 }
 
-function matchText([before = '', after = '']: readonly string[]): Pattern {
+function matchWords([before = '', after = '']: readonly string[]): Pattern {
   return {
     match(text, at) {
       const start = at + before.length;

@@ -199,15 +199,23 @@ describe('a repeated chunk', () => {
     return repeated.next(eventOf(first), 0).chunk;
   };
 
-  it('is its text alone if nothing else in it would be read anew', () => {
-    expect(read(withDelta({ content: 'Hello' }))).to.equal('Hello');
+  for (const field of ['content', 'reasoning_content', 'reasoning']) {
+    it(`is its words alone, which go back into ${field}`, () => {
+      const chunk = withDelta({ [field]: 'Hello' });
+      expect(read(chunk)).to.equal('Hello');
+      expect(wholeChunks([chunk, ' world'])[1]).to.deep.equal(withDelta({ [field]: ' world' }));
+    });
+  }
+
+  it('is its words alone if nothing else in it would be read anew', () => {
     expect(read(withDelta({ role: 'assistant', content: 'Hello', tool_calls: [], refusal: null }))).to.equal('Hello');
     expect(read(withDelta({ content: 'Hello' }, { usage: { prompt_tokens: 1 }, citations: ['u'] }))).to.equal('Hello');
   });
 
   const choice = { index: 0, delta: { content: 'Hello' } };
   const whole: readonly { name: string; chunk: ChatChunk }[] = [
-    { name: 'a thought', chunk: withDelta({ reasoning_content: 'Hello' }) },
+    { name: 'a thought in two fields', chunk: withDelta({ reasoning_content: 'Hello', reasoning: 'Hello' }) },
+    { name: 'a thought beside text', chunk: withDelta({ reasoning_content: 'Hello', content: 'Hello' }) },
     { name: 'a call', chunk: withDelta({ content: 'Hello', tool_calls: [{ index: 0, id: 'c' }] }) },
     { name: 'a citation', chunk: withDelta({ content: 'Hello', annotations: [{ url: 'u' }] }) },
     { name: 'the state of a message', chunk: withDelta({ content: 'Hello', extra_content: { google: {} } }) },

@@ -234,7 +234,10 @@ describe('the SSE reader', () => {
 
   it('keeps no words that it has handed out, while the request goes on', async () => {
     const reader = createSseReader((error) => new ApiError('upstream_error', { cause: error }));
-    const words = Array.from({ length: 10 }, (_, index) => ({ choices: [{ delta: { reasoning: ` word${index}` } }] }));
+    // Words of another choice are handed out as chunks, and those of the first one as text.
+    const words = Array.from({ length: 10 }, (_, number) => ({
+      choices: [{ index: 1, delta: { content: ` word${number}` } }],
+    }));
     const handOut = (): WeakRef<ChatChunk>[] =>
       reader
         .feed(Buffer.from(words.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')))

@@ -34,16 +34,33 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
   return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
 }
 
+/** The words of a delta, and the field that has them. */
+interface Words {
+  readonly field: string;
+  readonly kind: 'text' | 'reasoning';
+  readonly text: string;
+}
+
+const WORDS_FIELDS: ReadonlyMap<string, Words['kind']> = new Map([
+  ['content', 'text'],
+  ['reasoning_content', 'reasoning'],
+  ['reasoning', 'reasoning'],
+]);
+
 /**
- * Returns the text if the delta says nothing else. Most deltas are so, and one look at their few
+ * Returns the words if the delta says nothing else. Most deltas are so, and one look at their few
  * fields takes the place of a look for each of those that a delta may have.
  */
-export function onlyTextOf(delta: ChatChunk): string | undefined {
+export function onlyWordsOf(delta: ChatChunk): Words | undefined {
+  let field = '';
   for (const name in delta) {
-    if (name !== 'content' && name !== 'role' && !isEmpty(delta[name])) return undefined;
+    if (name === 'role' || isEmpty(delta[name])) continue;
+    if (field !== '') return undefined;
+    field = name;
   }
-  const { content } = delta;
-  return typeof content === 'string' ? content : undefined;
+  const kind = WORDS_FIELDS.get(field);
+  const words = delta[field];
+  return kind === undefined || typeof words !== 'string' ? undefined : { field, kind, text: words };
 }
 
 /** Whether the value counts as absent in every field of a delta. */

@@ -7,7 +7,7 @@ import {
   deltaOf,
   imagesOf,
   logprobsOf,
-  onlyTextOf,
+  onlyWordsOf,
   textPiecesOf,
   type Source,
   type TextPiece,
@@ -30,8 +30,8 @@ export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions
 /** Writes the items of a reply. All methods that write throw ApiError when the reply is too large. */
 export interface OutputWriter {
   writeChoice(choice: ChatChunk): void;
-  /** Writes what `writeChoice` would for a choice that says nothing but this text. */
-  writeOnlyText(text: string): void;
+  /** Writes what `writeChoice` would for a choice like the last one that has these words instead. */
+  writeWords(text: string): void;
   writeCompaction(encryptedContent: string): void;
   setSources(sources: readonly Source[]): void;
   /** Writes the text that was held because it could be the beginning of a tag. */
@@ -67,6 +67,8 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
 
   let open: Open = IDLE;
   let choiceNumber = 0;
+  /** The kind of the last choice that said nothing but words. */
+  let wordsKind: 'text' | 'reasoning' = 'text';
   let hasImage = false;
   /** Models write empty lines between a thought and a call. They are no message. */
   let space = '';
@@ -77,9 +79,11 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       choiceNumber += 1;
       const delta = deltaOf(choice);
       const logprobs = options.logprobs ? logprobsOf(choice) : [];
-      const onlyText = onlyTextOf(delta);
-      if (onlyText !== undefined) {
-        if (onlyText !== '') writeText({ kind: 'text', text: onlyText }, logprobs);
+      const words = onlyWordsOf(delta);
+      if (words !== undefined) {
+        wordsKind = words.kind;
+        if (wordsKind === 'reasoning') state?.readDelta(delta);
+        writeText(words, logprobs);
         return;
       }
       state?.readDelta(delta);
@@ -90,8 +94,8 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       if (callPieces.length > 0) output.release();
       for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
     },
-    writeOnlyText(text) {
-      if (text !== '') writeText({ kind: 'text', text }, []);
+    writeWords(text) {
+      if (text !== '') writeText({ kind: wordsKind, text }, []);
     },
     writeCompaction(encryptedContent) {
       log.grow(encryptedContent.length);

@@ -78,7 +78,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     feed(chunks) {
       attempt(() => {
         for (const chunk of chunks) {
-          if (typeof chunk === 'string') output.writeOnlyText(chunk);
+          if (typeof chunk === 'string') output.writeWords(chunk);
           else readChunk(chunk);
         }
       });

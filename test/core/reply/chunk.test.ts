@@ -8,7 +8,7 @@ import {
   finishReasonOf,
   logprobsOf,
   messageStateOf,
-  onlyTextOf,
+  onlyWordsOf,
   saysNothing,
   serviceTierOf,
   sourcesOf,
@@ -394,24 +394,36 @@ describe('serviceTierOf', () => {
   });
 });
 
-describe('onlyTextOf', () => {
-  const cases: { name: string; delta: Record<string, unknown>; expected: string | undefined }[] = [
-    { name: 'text', delta: { content: 'a' }, expected: 'a' },
-    { name: 'empty text', delta: { role: 'assistant', content: '' }, expected: '' },
+describe('onlyWordsOf', () => {
+  const words = (field: string, kind: string) => ({ field, kind, text: 'a' });
+  const cases: { name: string; delta: Record<string, unknown>; expected: object | undefined }[] = [
+    { name: 'text', delta: { content: 'a' }, expected: words('content', 'text') },
+    { name: 'a thought', delta: { reasoning: 'a' }, expected: words('reasoning', 'reasoning') },
+    {
+      name: 'a thought in its other field',
+      delta: { reasoning_content: 'a', content: null },
+      expected: words('reasoning_content', 'reasoning'),
+    },
     {
       name: 'text beside fields that say nothing',
       delta: { role: 'assistant', content: 'a', refusal: null, reasoning_content: '', tool_calls: [], audio: null },
-      expected: 'a',
+      expected: words('content', 'text'),
     },
     ...['reasoning_content', 'reasoning', 'refusal', 'annotations', 'images', 'tool_calls', 'extra_content'].map(
-      (name) => ({ name: `no text beside ${name}`, delta: { content: 'a', [name]: ['b'] }, expected: undefined }),
+      (name) => ({ name: `nothing beside ${name}`, delta: { content: 'a', [name]: ['b'] }, expected: undefined }),
     ),
-    { name: 'no text in parts', delta: { content: [{ type: 'text', text: 'a' }] }, expected: undefined },
-    { name: 'no text where there is none', delta: { role: 'assistant' }, expected: undefined },
+    {
+      name: 'nothing of a thought in two fields',
+      delta: { reasoning: 'a', reasoning_content: 'a' },
+      expected: undefined,
+    },
+    { name: 'nothing of parts', delta: { content: [{ type: 'text', text: 'a' }] }, expected: undefined },
+    { name: 'nothing of a refusal', delta: { refusal: 'a' }, expected: undefined },
+    { name: 'nothing where there are no words', delta: { role: 'assistant', content: '' }, expected: undefined },
   ];
   for (const { name, delta, expected } of cases) {
     it(`takes ${name}`, () => {
-      expect(onlyTextOf(delta)).to.equal(expected);
+      expect(onlyWordsOf(delta)).to.deep.equal(expected);
     });
   }
 });
