@@ -1,4 +1,4 @@
-import type { ConfigurationUpdate, CreateResponse } from '../../contract/types.ts';
+import type { CreateResponse, ReasoningEffort, TextParam } from '../../contract/types.ts';
 
 /**
  * Returns the request with its `configuration_update` items applied. The last one wins, because
@@ -6,16 +6,17 @@ import type { ConfigurationUpdate, CreateResponse } from '../../contract/types.t
  */
 export function withUpdates(request: CreateResponse): CreateResponse {
   if (typeof request.input === 'string') return request;
-  return request.input.reduce(
-    (updated, item) => (item.type === 'configuration_update' ? withUpdate(updated, item) : updated),
-    request,
-  );
-}
-
-function withUpdate(request: CreateResponse, { reasoning, text }: ConfigurationUpdate): CreateResponse {
+  let effort: ReasoningEffort | undefined;
+  let text: TextParam | undefined;
+  for (const item of request.input) {
+    if (item.type !== 'configuration_update') continue;
+    effort = item.reasoning?.effort ?? effort;
+    if (item.text !== undefined) text = Object.assign(text ?? {}, item.text);
+  }
+  if (effort === undefined && text === undefined) return request;
   return {
     ...request,
-    ...(reasoning?.effort !== undefined && { reasoning: { ...request.reasoning, effort: reasoning.effort } }),
+    ...(effort !== undefined && { reasoning: { ...request.reasoning, effort } }),
     ...(text !== undefined && { text: { ...request.text, ...text } }),
   };
 }

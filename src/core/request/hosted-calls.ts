@@ -108,18 +108,27 @@ function toProse(text: string): string {
   return text.replaceAll(/<(?=[\w/|｜])/g, '‹').replaceAll(/\[(?=TOOL_)/g, '(');
 }
 
-/** JSON could be taken for a call. */
+/** JSON could be taken for a call. Looks no further than the text of a call may reach. */
 function toPhrase(value: unknown): string {
-  if (isText(value)) return value;
-  if (isObject(value) || Array.isArray(value)) {
-    return Object.entries(value)
-      .map(([name, inner]) => [name, toPhrase(inner)])
-      .filter(([, phrase]) => isText(phrase))
-      .map((entry) => entry.join(' '))
-      .join(', ');
-  }
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  return phraseOf(value, 0);
 }
+
+function phraseOf(value: unknown, depth: number): string {
+  if (isText(value)) return value.slice(0, MAX_BYTES);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object' || value === null || depth === MAX_PHRASE_DEPTH) return '';
+  let phrase = '';
+  for (const [name, inner] of Object.entries(value)) {
+    const told = phraseOf(inner, depth + 1);
+    if (told === '') continue;
+    phrase = `${phrase}${phrase === '' ? '' : ', '}${name} ${told}`;
+    if (phrase.length > MAX_BYTES) break;
+  }
+  return phrase.slice(0, MAX_BYTES);
+}
+
+/** JSON in a string may be nested deeper than a body. */
+const MAX_PHRASE_DEPTH = 16;
 
 function withinBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.slice(0, maxBytes + 1));
