@@ -13,6 +13,12 @@ export interface ErrorBody extends ErrorWords {
   readonly form: 'openai' | 'other' | 'html' | 'empty';
 }
 
+/** In UTF-16 code units, as much as is read of a refusal. In a longer body no string is parsed again. */
+const MAX_SEARCHED = 64 * 1024;
+/** In UTF-16 code units. Callers see less, and what is looked for is at the beginning. */
+const MAX_MESSAGE = 4000;
+const MAX_CODES = 20;
+const MAX_CODE = 200;
 /** Allows for an error in an error in a JSON string. */
 const MAX_DEPTH = 6;
 const MAX_PARTS = 5;
@@ -35,15 +41,25 @@ const MESSAGE_FIELDS = [
   'title',
 ] as const;
 
-/** Reads any JSON, an event, HTML, plain text or nothing. Never throws. */
+/** Reads any JSON, an event, HTML, plain text or nothing. What it returns is short. Never throws. */
 export function readErrorBody(body: string): ErrorBody {
+  const words = readWhole(body);
+  return {
+    ...words,
+    message: words.message.slice(0, MAX_MESSAGE),
+    codes: words.codes.slice(0, MAX_CODES).map((code) => code.slice(0, MAX_CODE)),
+  };
+}
+
+function readWhole(body: string): ErrorBody {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { ...NOTHING, form: 'empty' };
   if (text.startsWith('<')) return { ...NOTHING, form: 'html' };
   // Some backends send an event with a status of failure.
   const value = readJson(/^data:(.*)$/m.exec(text)?.[1] ?? text);
-  if (value === undefined) return { ...wordsOfText(text, 0), form: 'other' };
-  return { ...wordsOf(value, 0), form: isOpenAiError(value) ? 'openai' : 'other' };
+  const search = { depth: 0, readsStrings: text.length <= MAX_SEARCHED };
+  if (value === undefined) return { ...wordsOfText(text, search), form: 'other' };
+  return { ...wordsOf(value, search), form: isOpenAiError(value) ? 'openai' : 'other' };
 }
 
 /**
@@ -79,26 +95,35 @@ function isOpenAiError(value: unknown): boolean {
   return isObject(error) && typeof error['message'] === 'string';
 }
 
-function wordsOf(value: unknown, depth: number): ErrorWords {
-  if (depth > MAX_DEPTH) return NOTHING;
-  if (typeof value === 'string') return wordsOfText(value, depth);
-  if (Array.isArray(value)) return wordsOfList(value, depth);
-  return isObject(value) ? wordsOfObject(value, depth) : NOTHING;
+interface Search {
+  readonly depth: number;
+  readonly readsStrings: boolean;
+}
+
+function deeper({ depth, readsStrings }: Search): Search {
+  return { depth: depth + 1, readsStrings };
+}
+
+function wordsOf(value: unknown, search: Search): ErrorWords {
+  if (search.depth > MAX_DEPTH) return NOTHING;
+  if (typeof value === 'string') return wordsOfText(value, search);
+  if (Array.isArray(value)) return wordsOfList(value, search);
+  return isObject(value) ? wordsOfObject(value, search) : NOTHING;
 }
 
 /** A string may contain the JSON of another error, alone or after the words of a proxy. */
-function wordsOfText(text: string, depth: number): ErrorWords {
+function wordsOfText(text: string, search: Search): ErrorWords {
   if (text.trimStart().startsWith('<')) return NOTHING;
-  const start = text.indexOf('{');
+  const start = search.readsStrings ? text.indexOf('{') : -1;
   if (start !== -1) {
-    const inner = wordsOf(readJson(text.slice(start, text.lastIndexOf('}') + 1)), depth + 1);
+    const inner = wordsOf(readJson(text.slice(start, text.lastIndexOf('}') + 1)), deeper(search));
     if (inner.message !== '') return inner;
   }
   return { ...NOTHING, message: text.trim() };
 }
 
-function wordsOfList(list: readonly unknown[], depth: number): ErrorWords {
-  const parts = list.slice(0, MAX_PARTS).map((item) => wordsOf(item, depth + 1));
+function wordsOfList(list: readonly unknown[], search: Search): ErrorWords {
+  const parts = list.slice(0, MAX_PARTS).map((item) => wordsOf(item, deeper(search)));
   return {
     message: [...new Set(parts.map((part) => part.message).filter(Boolean))].join('; '),
     codes: parts.flatMap((part) => part.codes),
@@ -107,20 +132,20 @@ function wordsOfList(list: readonly unknown[], depth: number): ErrorWords {
   };
 }
 
-function wordsOfObject(object: ChatChunk, depth: number): ErrorWords {
-  const inner = firstWords(object, depth);
+function wordsOfObject(object: ChatChunk, search: Search): ErrorWords {
+  const inner = firstWords(object, search);
   const own = [object['code'], object['type'], object['status']];
   return {
-    message: withPlace(object, withCause(object, inner.message, depth)),
+    message: withPlace(object, withCause(object, inner.message, search)),
     codes: [...own.filter((code) => typeof code === 'string' && code !== ''), ...inner.codes].map(String),
     param: typeof object['param'] === 'string' ? object['param'] : inner.param,
     status: toStatus(object['status']) ?? toStatus(object['code']) ?? inner.status,
   };
 }
 
-function firstWords(object: ChatChunk, depth: number): ErrorWords {
+function firstWords(object: ChatChunk, search: Search): ErrorWords {
   for (const field of MESSAGE_FIELDS) {
-    const words = wordsOf(object[field], depth + 1);
+    const words = wordsOf(object[field], deeper(search));
     if (words.message !== '') return words;
   }
   return NOTHING;
@@ -129,9 +154,9 @@ function firstWords(object: ChatChunk, depth: number): ErrorWords {
 /**
  * OpenRouter only says "Provider returned error" and puts the provider's message into `metadata`.
  */
-function withCause(object: ChatChunk, message: string, depth: number): string {
+function withCause(object: ChatChunk, message: string, search: Search): string {
   const metadata = object['metadata'];
-  const cause = isObject(metadata) ? wordsOf(metadata['raw'], depth + 1).message : '';
+  const cause = isObject(metadata) ? wordsOf(metadata['raw'], deeper(search)).message : '';
   return cause === '' ? message : `${message}: ${cause}`;
 }
 

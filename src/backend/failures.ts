@@ -50,7 +50,7 @@ const OVERLOADS = new Set([503, 529]);
 
 const ABOUT_MODEL = /\bmodels?\b|\bdeployment|\bengine\b|no (?:endpoints|allowed providers)/i;
 const ABOUT_PATH =
-  /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .*not found|cannot post|^not[ _]found\.?$/i;
+  /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .{0,200}not found|cannot post|^not[ _]found\.?$/i;
 const PERHAPS_ABOUT_PATH = /(?:path|page|file|resource|endpoint) (?:was )?not found/i;
 
 const PARAMS: Readonly<Record<string, string>> = {

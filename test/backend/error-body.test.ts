@@ -166,6 +166,23 @@ describe('readErrorBody', () => {
     });
   }
 
+  it('returns no more of a long message and of many codes than is looked at', () => {
+    const part = { message: 'x'.repeat(5000), code: 'c'.repeat(500) };
+    const list = Array.from({ length: 5 }, () => Array.from({ length: 5 }, () => part));
+
+    const { message, codes } = readErrorBody(JSON.stringify({ errors: list }));
+
+    expect(message).to.have.length(4000);
+    expect(codes).to.have.length(20);
+    expect(codes[0]).to.have.length(200);
+  });
+
+  it('finds JSON in no string of a long body', () => {
+    const message = JSON.stringify({ message: 'Inner', pad: 'x'.repeat(64 * 1024) });
+
+    expect(readErrorBody(JSON.stringify({ message })).message).to.match(/^\{"message":"Inner"/);
+  });
+
   it('gives up on what is nested without end', () => {
     const deep = `${'{"error":'.repeat(5000)}"boom"${'}'.repeat(5000)}`;
 

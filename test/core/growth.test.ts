@@ -4,7 +4,9 @@
  */
 import { expect } from 'chai';
 import type { ChatChunk } from '../../src/core/chat.ts';
+import { failureOf } from '../../src/backend/failures.ts';
 import { DIALECTS } from '../../src/core/dialects.ts';
+import { createCustomInputReader } from '../../src/core/reply/custom-input.ts';
 import { withUpdates } from '../../src/core/request/configuration-update.ts';
 import { toHostedCall } from '../../src/core/request/hosted-calls.ts';
 import type { CreateResponse, InputItem, UnknownItem } from '../../src/contract/types.ts';
@@ -113,6 +115,25 @@ describe('the cost of a request grows with its size', () => {
         });
         const chunks = deltas(count, { tool_calls: [{ index: 0, function: { arguments: WORDS } }] });
         return () => read([start, ...chunks]);
+      },
+    },
+    {
+      name: 'of the words of an error',
+      count: 2400,
+      work: (count) => {
+        const body = JSON.stringify({ error: { message: 'route '.repeat(count / 6) } });
+        return () => failureOf({ status: 404, body, headers: {}, keyOwner: 'caller', secrets: [] });
+      },
+    },
+    {
+      name: 'of white space after the input of a custom call',
+      count: 2400,
+      work: (count) => {
+        const json = `{"patch":"x"${' '.repeat(count)}x`;
+        return () => {
+          const reader = createCustomInputReader();
+          return reader.feed(json) + reader.end();
+        };
       },
     },
   ];

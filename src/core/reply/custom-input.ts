@@ -123,5 +123,5 @@ function textOfLooseObject(text: string): string | undefined {
   if (opening === null) return undefined;
   const string = text.slice(opening[0].length);
   const { at, closed } = endOfInput(string);
-  return closed && !/^"\s*\}?\s*$/.test(string.slice(at)) ? undefined : unescape(string.slice(0, at));
+  return closed && !/^"\s*(?:\}\s*)?$/.test(string.slice(at)) ? undefined : unescape(string.slice(0, at));
 }
