@@ -11,6 +11,11 @@ export interface Collected {
  * announced takes none, and no turn of the event loop copies more than this quarter.
  */
 const COME = 1 / 4;
+/** A smaller piece is copied: an object for each would take some hundred bytes more than is counted. */
+const SMALL_BYTES = 1024;
+const SLAB_BYTES = 4 * SMALL_BYTES;
+
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Collects the bytes of a body, of which `expectedBytes` come if the client has said how many. Large
@@ -18,18 +23,44 @@ const COME = 1 / 4;
  */
 export function collectBytes(expectedBytes = 0): Collected {
   const pieces: Buffer[] = [];
+  /** The small pieces that came last. */
+  let slab: Buffer = NOTHING;
+  let slabBytes = 0;
   let whole: Buffer | undefined;
   let length = 0;
   /** Of what was held when the memory was taken. */
   let copied = 0;
 
   function add(piece: Buffer): void {
-    if (whole === undefined) pieces.push(piece);
+    if (whole === undefined) hold(piece);
     else piece.copy(whole, length);
     length += piece.length;
     if (whole !== undefined) copyHeld(whole, 1);
-    else if (expectedBytes > LARGE_BYTES && length >= expectedBytes * COME)
+    else if (expectedBytes > LARGE_BYTES && length >= expectedBytes * COME) {
+      endSlab();
       whole = Buffer.allocUnsafeSlow(expectedBytes);
+    }
+  }
+
+  /** Nothing is copied of a body that comes at once. */
+  function hold(piece: Buffer): void {
+    if (length === 0 || piece.length >= SMALL_BYTES) {
+      endSlab();
+      pieces.push(piece);
+      return;
+    }
+    if (slabBytes + piece.length > slab.length) {
+      endSlab();
+      slab = Buffer.allocUnsafe(SLAB_BYTES);
+    }
+    slabBytes += piece.copy(slab, slabBytes);
+  }
+
+  function endSlab(): void {
+    if (slabBytes === 0) return;
+    pieces.push(slab.subarray(0, slabBytes));
+    slab = slab.subarray(slabBytes);
+    slabBytes = 0;
   }
 
   function copyHeld(to: Buffer, count: number): void {
@@ -40,6 +71,7 @@ export function collectBytes(expectedBytes = 0): Collected {
     length: () => length,
     add,
     whole() {
+      endSlab();
       if (whole === undefined) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
       copyHeld(whole, pieces.length);
       return whole;

@@ -18,6 +18,7 @@ describe('the bytes of a body', () => {
     { what: 'few at once', total: 100, pieceBytes: 100, expectedBytes: 100, canMove: false },
     { what: 'few in pieces', total: 100, pieceBytes: 7, expectedBytes: 100, canMove: false },
     { what: 'many in pieces', total: 600 * KIB, pieceBytes: 1021, expectedBytes: 600 * KIB, canMove: true },
+    { what: 'many in tiny pieces', total: 300 * KIB, pieceBytes: 3, expectedBytes: 300 * KIB, canMove: true },
     { what: 'many in one piece', total: 600 * KIB, pieceBytes: 600 * KIB, expectedBytes: 600 * KIB, canMove: true },
     { what: 'many, of which nobody said how many', total: 600 * KIB, pieceBytes: 65_536, canMove: true },
   ]) {
@@ -31,6 +32,25 @@ describe('the bytes of a body', () => {
     const announced = Array.from({ length: 16 }, () => collectBytes(32 * KIB * KIB));
     for (const body of announced) body.add(Buffer.alloc(KIB));
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(KIB * KIB);
+  });
+
+  it('take few objects when they come one by one', () => {
+    const body = collectBytes();
+    for (let index = 0; index < 64 * KIB; index++) body.add(Buffer.of(index % 251));
+    const concat = Buffer.concat.bind(Buffer);
+    let objects = 0;
+    Buffer.concat = (list, ...more) => {
+      objects = list.length;
+      return concat(list, ...more);
+    };
+    try {
+      const whole = body.whole();
+      expect(whole.length).to.equal(64 * KIB);
+      expect(whole.every((byte, index) => byte === index % 251)).to.equal(true);
+    } finally {
+      Buffer.concat = concat;
+    }
+    expect(objects).to.be.within(1, 64);
   });
 
   it('are copied piece by piece, and no quarter of them at once', () => {

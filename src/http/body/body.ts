@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
@@ -14,6 +15,8 @@ import { watchPace } from './pace.ts';
 const DISCARD_MS = 2000;
 /** A larger body is read by pieces, in turns with others. */
 const WHOLE_BYTES = 64 * 1024;
+/** Each costs far more than its bytes, and Node would read 2 MiB of them in one turn. */
+const PIECES_IN_TURN = 256;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
@@ -183,6 +186,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = collectBytes(Number(req.headers['content-length'] ?? 0));
     let isSettled = false;
+    let pieces = 0;
 
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
@@ -197,6 +201,8 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
         settle(() => reject(toApiError(error)));
         return;
       }
+      pieces += 1;
+      if (pieces % PIECES_IN_TURN === 0) rest(req.socket);
       if (body.length() <= WHOLE_BYTES) return;
       req.pause();
       readPiece(() => {
@@ -216,4 +222,12 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
     req.on('data', onData).on('end', onEnd).on('close', onGone);
   });
+}
+
+/** Reads no more of a connection until its turn comes, even if the request asks for more. */
+function rest(socket: Socket): void {
+  if (socket.isPaused()) return;
+  const pauseAgain = (): unknown => socket.pause();
+  socket.on('resume', pauseAgain).pause();
+  readPiece(() => socket.off('resume', pauseAgain).resume());
 }

@@ -115,6 +115,30 @@ describe('readBody', () => {
     expect(turns).to.be.at.least(pieces / 2);
   });
 
+  it('reads a body of tiny pieces in turns of the event loop, and whole', async () => {
+    const inTurns: number[] = [];
+    let inTurn = 0;
+    serve = (req) => {
+      req.on('data', () => {
+        if (inTurn === 0)
+          setImmediate(() => {
+            inTurns.push(inTurn);
+            inTurn = 0;
+          });
+        inTurn += 1;
+      });
+      return readBody(req, { maxBytes: MAX_BYTES });
+    };
+    const count = 60_000;
+    const piece = '1\r\nx\r\n';
+    const client = connect(port, '127.0.0.1');
+    client.end(`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${piece.repeat(count)}0\r\n\r\n`);
+    expect(String(await outcome)).to.equal('x'.repeat(count));
+    client.destroy();
+    // One read of Node brings 64 KiB; it would make three and more of these.
+    expect(Math.max(...inTurns) * piece.length).to.be.at.most(1.5 * 64 * 1024);
+  });
+
   it('reads a body of exactly the limit', async () => {
     await post(Buffer.alloc(MAX_BYTES, 'a'));
     expect(await outcome).to.have.length(MAX_BYTES);
