@@ -68,21 +68,30 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
   }
 }
 
-/** Yields the index of each object in the list that begins at or after `start`; none elsewhere. */
-export function* objectsIn(bytes: Buffer, start: number): Generator<number> {
+/** Yields the index of each item of the list that begins at or after `start`; none elsewhere. */
+export function* itemsIn(bytes: Buffer, start: number): Generator<number> {
   let depth = 0;
+  let isItemNext = false;
   for (let at = start; at < bytes.length; at++) {
-    switch (bytes[at]) {
+    const byte = bytes[at];
+    if (isItemNext && !isSpace(byte)) {
+      isItemNext = false;
+      if (byte !== 0x5d) yield at;
+    }
+    switch (byte) {
       case 0x22: // "
         at = endOfString(bytes, at + 1);
         break;
       case 0x7b: // {
         if (depth === 0) return;
-        if (depth === 1) yield at;
         depth++;
         break;
       case 0x5b: // [
         depth++;
+        isItemNext = depth === 1;
+        break;
+      case 0x2c: // ,
+        isItemNext = depth === 1;
         break;
       case 0x7d: // }
       case 0x5d: // ]

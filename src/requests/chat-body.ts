@@ -1,7 +1,15 @@
 import type { Dialect } from '../core/dialects.ts';
 import { ApiError } from '../core/errors.ts';
-import { fieldsOf, objectsIn, readString, type Edit, type Field } from '../core/json-bytes.ts';
-import { foldCase, refusedField, refusedTool, TOOLS_OF_CALLER, whyRefused } from '../core/request/refused-fields.ts';
+import { fieldsOf, itemsIn, readString, type Edit, type Field } from '../core/json-bytes.ts';
+import {
+  FIELDS_OF_FUNCTION,
+  FIELDS_OF_TOOL,
+  foldCase,
+  refusedField,
+  refusedTool,
+  TOOLS_OF_CALLER,
+  whyRefused,
+} from '../core/request/refused-fields.ts';
 import type { CreateChatCompletion } from '../contract/types.ts';
 
 export type UnderstoodFields = ReadonlyMap<string, Field>;
@@ -19,6 +27,7 @@ const UNDERSTOOD: readonly string[] = [
   'model',
   'messages',
   'tools',
+  'functions',
   'stream',
   'stream_options',
   'n',
@@ -42,6 +51,8 @@ export function findFields(body: Buffer, { isLimited }: { readonly isLimited: bo
   }
   const tools = found.get('tools');
   if (tools !== undefined) checkTools(body, tools);
+  const functions = found.get('functions');
+  if (functions !== undefined) checkFunctions(body, functions);
   const extra = found.get('extra_body');
   if (extra !== undefined && isObjectAt(body, extra)) {
     const path = 'extra_body.';
@@ -82,15 +93,39 @@ function checkRefused(body: Buffer, { name = '', start }: Field, path: string): 
 }
 
 /** A type that is given twice is looked at twice, since backends differ in which one they use. */
-function checkTools(body: Buffer, { start: listStart }: Field): void {
-  let index = 0;
-  for (const toolStart of objectsIn(body, listStart)) {
-    for (const { name = '', start, end } of fieldsOf(body, toolStart)) {
-      if (foldCase(name) !== 'type') continue;
-      const param = `tools[${index}].${name}`;
-      if (name !== 'type') throw refusedField(param, 'it must be written type');
+function checkTools(body: Buffer, list: Field): void {
+  checkItems(body, list, (fields, path) => {
+    let hasType = false;
+    for (const { name = '', start, end } of fields) {
+      const param = `${path}.${name}`;
+      if (!FIELDS_OF_TOOL.has(name)) throw refusedTool(param);
+      if (name !== 'type') continue;
+      hasType = true;
       if (!TOOLS_OF_CALLER.has(readString(body.subarray(start, end)))) throw refusedTool(param);
     }
+    if (!hasType) throw refusedTool(path);
+  });
+}
+
+/** LiteLLM reads tools from the older list too. */
+function checkFunctions(body: Buffer, list: Field): void {
+  checkItems(body, list, (fields, path) => {
+    for (const { name = '' } of fields) if (!FIELDS_OF_FUNCTION.has(name)) throw refusedTool(`${path}.${name}`);
+  });
+}
+
+function checkItems(
+  body: Buffer,
+  { name = '', start }: Field,
+  check: (fields: Iterable<Field>, path: string) => void,
+): void {
+  if (body[start] === 'n'.charCodeAt(0)) return;
+  if (body[start] !== '['.charCodeAt(0)) throw refusedTool(name);
+  let index = 0;
+  for (const itemStart of itemsIn(body, start)) {
+    const path = `${name}[${index}]`;
+    if (body[itemStart] !== '{'.charCodeAt(0)) throw refusedTool(path);
+    check(fieldsOf(body, itemStart), path);
     index += 1;
   }
 }

@@ -229,7 +229,8 @@ describe('the fields of a chat completion that are looked at', () => {
   });
 
   it('may be repeated in deeper objects, as other fields may be anywhere', () => {
-    const body = '{"model":"m","x":1,"x":2,"metadata":{"model":"m","N":"1","n_predict":1},"tools":[{"n":1}]}';
+    const body =
+      '{"model":"m","x":1,"x":2,"metadata":{"model":"m","N":"1","n_predict":1},"tools":[{"type":"function","function":{"n":1}}]}';
     for (const options of [UNLIMITED, LIMITED]) findFields(Buffer.from(body), options);
   });
 
@@ -259,6 +260,30 @@ describe('the fields of a chat completion that are looked at', () => {
       { body: '{"model":"m","extra_body":{"Max_Tokens":64}}', param: 'extra_body.Max_Tokens' },
       { body: '{"model":"m","extra_body":{"fallbacks":["dear"]}}', param: 'extra_body.fallbacks' },
       { body: '{"model":"m","Extra_Body":{"n":64}}', param: 'Extra_Body' },
+      { body: '{"model":"m","extra_body":{"functions":[{"googleSearch":{}}]}}', param: 'extra_body.functions' },
+      { body: '{"model":"m","functions":[{"name":"f"},{"googleSearch":{}}]}', param: 'functions[1].googleSearch' },
+      { body: '{"model":"m","Functions":[]}', param: 'Functions' },
+      { body: '{"model":"m","tools":{"googleSearch":{}}}', param: 'tools' },
+      { body: '{"model":"m","tools":"web_search"}', param: 'tools' },
+      ...[
+        ['{}', ''],
+        ['{"function":{"name":"f"}}', ''],
+        ['"web_search"', ''],
+        ['[{"googleSearch":{}}]', ''],
+        ['null', ''],
+        ['{"googleSearch":{}}', '.googleSearch'],
+        ['{"google_search":{}}', '.google_search'],
+        ['{"urlContext":{}}', '.urlContext'],
+        ['{"type":"function","function":{"name":"f"},"GoogleSearch":{}}', '.GoogleSearch'],
+        ['{"type":"function","Function":{"name":"f"}}', '.Function'],
+        ['{"Type":"function"}', '.Type'],
+        ['{"type":"function","type":"web_search"}', '.type'],
+        [`{"${'a'.repeat(3000)}":{}}`, '.'],
+      ].map(([tool, at]) => ({
+        body: `{"model":"m","tools":[ {"type":"custom","custom":{"name":"[,]"}} , ${tool} ]}`,
+        param: `tools[1]${at}`,
+        message: /^tools\[1\].* only tools of the types function and custom/,
+      })),
       { body: '{"model":"m","extra_body":{"n":64},"extra_body":{}}', param: 'extra_body', code: 'invalid_request' },
     ];
     for (const { body, param, code = 'unsupported_parameter', message = /./ } of refused) {
@@ -275,6 +300,11 @@ describe('the fields of a chat completion that are looked at', () => {
       '{"model":"m","stream_options":null,"x":{"include_usage":1,"INCLUDE_USAGE":1}}',
       '{"model":"m","stream_options":{"include_usage":true,"continuous_usage_stats":true}}',
       '{"model":"m","extra_body":{"google":{"thinking_config":{}}}}',
+      '{"model":"m","tools":null,"functions":null}',
+      '{"model":"m","tools":[ ],"functions":[]}',
+      '{"model":"m","tools":[{"type":"function","function":{"name":"f","x":1},"cache_control":{"type":"ephemeral"}}]}',
+      '{"model":"m","tools":[{"type":"custom","custom":{"name":"f"}},{"type":"function","name":"f","parameters":{}}]}',
+      '{"model":"m","functions":[{"name":"f","description":"","parameters":{},"strict":true}]}',
       '{"model":"m","temperature":1,"Temperature":2,"chat_template_kwargs":{"n":1}}',
     ];
     for (const body of taken) {

@@ -11,8 +11,32 @@ describe('the fields that keys with funds or limits may not send', () => {
     }
   });
 
-  it('are not those of the chat format', () => {
+  it('are not those of the chat format, nor those that ordinary clients send beside them', () => {
     for (const name of [
+      'chat_template_kwargs',
+      'documents',
+      'extra_body',
+      'frequency_penalty',
+      'functions',
+      'keep_alive',
+      'logit_bias',
+      'metadata',
+      'n',
+      'parallel_tool_calls',
+      'prompt_cache_key',
+      'reasoning',
+      'reasoning_effort',
+      'response_format',
+      'session_id',
+      'stop',
+      'stream_options',
+      'think',
+      'thinking',
+      'tool_choice',
+      'transforms',
+      'usage',
+      'user',
+      'verbosity',
       'model',
       'messages',
       'max_tokens',
