@@ -17,6 +17,8 @@ export type ListedModel = Readonly<Record<string, unknown>> & { readonly id: str
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** For each of them is looked up what is known of it, and Codex gets two kilobytes. */
+const MAX_MODELS = 2000;
 
 /** Returns the models that a backend lists, by its own names. Throws ApiError. */
 export async function listModels(spec: BackendSpec, options: ModelListOptions): Promise<readonly ListedModel[]> {
@@ -29,7 +31,20 @@ export async function listModels(spec: BackendSpec, options: ModelListOptions): 
   const list = excessOf(text) === undefined ? readJson(text.toString()) : undefined;
   const data = isObject(list) ? list['data'] : undefined;
   if (!isList(data)) throw new ApiError('upstream_invalid_response');
-  return data.filter(isModel);
+  return firstModels(data).filter(isModel);
+}
+
+/** Returns the beginning of a backend's list, with each model once. */
+export function firstModels(data: readonly unknown[]): unknown[] {
+  const models: unknown[] = [];
+  const ids = new Set<unknown>();
+  for (const model of data) {
+    if (models.length === MAX_MODELS) break;
+    const id = isObject(model) ? model['id'] : undefined;
+    if (id === undefined || !ids.has(id)) models.push(model);
+    ids.add(id);
+  }
+  return models;
 }
 
 export interface RoutedModel {

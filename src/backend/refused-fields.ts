@@ -92,20 +92,19 @@ const SAYS_UNKNOWN =
  */
 export function rememberRefusedFields(): RefusedFields {
   const refusals = new Map<string, Remembered>();
+  /** Made when it is asked for, since a list of models asks for each of them. */
+  let byModel: ReadonlyMap<string, readonly Remembered[]> | undefined;
 
   function keyOf(request: OptionalFields, field: OptionalField): string {
     const { model } = request;
     return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, valueOf(request, field)]);
   }
 
-  function listNow(): Remembered[] {
-    return [...refusals.values()].filter(({ untilMs }) => untilMs > performance.now());
-  }
-
   return {
-    any: () => refusals.size > 0 && listNow().length > 0,
+    any: () => [...refusals.values()].some(lasts),
     forModel(model) {
-      const fields = new Set(listNow().flatMap((refusal) => (refusal.model === model ? [refusal.field] : [])));
+      byModel ??= Map.groupBy(refusals.values(), (refusal) => refusal.model);
+      const fields = new Set((byModel.get(model) ?? []).filter(lasts).map(({ field }) => field));
       return OPTIONAL_FIELDS.filter((field) => fields.has(field));
     },
     of(request) {
@@ -116,6 +115,7 @@ export function rememberRefusedFields(): RefusedFields {
     },
     remember(request, fields, words) {
       const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(words));
+      byModel = undefined;
       for (const field of lasting) {
         const key = keyOf(request, field);
         refusals.delete(key);
@@ -126,6 +126,10 @@ export function rememberRefusedFields(): RefusedFields {
       return lasting;
     },
   };
+}
+
+function lasts({ untilMs }: Remembered): boolean {
+  return untilMs > performance.now();
 }
 
 interface Remembered {

@@ -1,3 +1,4 @@
+import { firstModels } from '../../backend/model-list.ts';
 import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { isList, isObject } from '../../core/json.ts';
 import { roundEffort } from '../../core/request/efforts.ts';
@@ -8,10 +9,11 @@ export type ModelAliases = ReadonlyMap<string, string>;
 
 export type Offers = (name: string, backendModel: string) => boolean;
 
-/** Returns the list with the aliases, filtered by `offers`; undefined if it is no list. */
+/** Returns the first models of the list with the aliases, filtered by `offers`; undefined if it is no list. */
 export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Offers): object | undefined {
-  const data: unknown = isObject(list) ? list['data'] : undefined;
-  if (!isObject(list) || !isList(data)) return undefined;
+  const all: unknown = isObject(list) ? list['data'] : undefined;
+  if (!isObject(list) || !isList(all)) return undefined;
+  const data = firstModels(all);
   const models = data.filter(isObject);
   const known = new Set(models.map((model) => model['id']));
   const added = [...aliases]

@@ -41,6 +41,16 @@ describe('listWithAliases', () => {
     });
   });
 
+  it('lists each model of the backend once, and the first 2,000', () => {
+    const models = Array.from({ length: 20_000 }, (_, number) => ({ id: `m${number}` }));
+    const data = [{ id: 'm1', owned_by: 'the first' }, ...models];
+
+    const listed = listWithAliases({ data }, new Map(), ALL) as { data: readonly unknown[] };
+
+    expect(listed.data).to.have.length(2000);
+    expect(listed.data.slice(0, 3)).to.deep.equal([{ id: 'm1', owned_by: 'the first' }, { id: 'm0' }, { id: 'm2' }]);
+  });
+
   it('lists nothing twice', () => {
     const list = { data: [{ id: 'gpt-5' }, null, 'odd'] };
     expect(listWithAliases(list, new Map([['gpt-5', 'x']]), ALL)).to.deep.equal(list);
