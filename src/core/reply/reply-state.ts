@@ -102,10 +102,11 @@ export function createStateCollector(
   }
 
   function seal(calls: readonly CallOfReply[]): string | undefined {
+    if (isTooLong) return undefined;
     const opaque = opaqueOf(calls);
     // Plain thoughts go back in the dialect's field, so any other field must be sealed.
     const hasOtherForm = thoughtsForm !== null && reasoningField !== null && thoughtsForm !== reasoningField;
-    if (isTooLong || (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== ''))) return undefined;
+    if (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== '')) return undefined;
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
     const sealed = options.seal(JSON.stringify({ ...state, message, calls }));
@@ -136,7 +137,7 @@ export function createStateCollector(
       thoughtsForm = lastForm ?? null;
     },
     seal,
-    sealRest: (calls) => (opaqueOf(calls) === sealedOpaque ? undefined : seal(calls)),
+    sealRest: (calls) => (isTooLong || opaqueOf(calls) === sealedOpaque ? undefined : seal(calls)),
   };
 }
 

@@ -301,6 +301,22 @@ describe('the state of a reply', () => {
     expect(leftOut).to.equal(1);
   });
 
+  it('is written no more after it was too long', () => {
+    let written = 0;
+    const counted = { toJSON: () => (written += 1) };
+    const timesWritten = (thoughts: number): number => {
+      written = 0;
+      const content = Array.from({ length: thoughts }, () => [
+        { type: 'thinking', thinking: 'Hm' },
+        { type: 'text', text: 'Hi' },
+      ]).flat();
+      const chunks = [chunkOf({ reasoning_details: [{ counted }], content }, 'stop')];
+      translate({ chunks, done: true }, REQUEST, { maxSealedLength: 10 });
+      return written;
+    };
+    expect(timesWritten(60)).to.equal(timesWritten(1));
+  });
+
   it('is left out when the reply has no room for it', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'x'.repeat(5 * 1024 * 1024) }];
     const chunks = [chunkOf({ content: 'Hi', reasoning_details: details }, 'stop')];
