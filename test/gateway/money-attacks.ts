@@ -367,7 +367,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           expect((await run(way, key)).cost).to.equal(11 * 2 + 7 * 10);
         });
 
-        for (const model of ['M', 'm:latest', 'M:8b', 'm-2026-01-01']) {
+        for (const model of ['M', 'm:latest', 'M:8b', 'm-2026-01-01', 'library/m', 'host:5000/library/M:8b']) {
           it(`of m when it writes ${model}: ${way}`, async () => {
             const key = await gateway.issue({ creditsMicro: PLENTY });
             backend.reply(answer());

@@ -1,7 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
-import { patternsOf } from '../model-patterns.ts';
+import { patternsOf, type Pattern } from '../model-patterns.ts';
 
 /** The ledger adds up safe integers, which absurd usage of a backend must not break. */
 export const MAX_COST_MICRO = 1_000_000_000_000;
@@ -71,21 +71,30 @@ export function holdOf(price: Price, expected: Pick<TokenCounts, 'inputTokens' |
 /**
  * Builds the prices. An exact name wins over every pattern, so that `*` hides no price of a model
  * behind an alias. A name that differs from a priced one only in letters, tag or date costs no less
- * than that one. Throws RangeError for a table that does not match its schema.
+ * than that one, and one that also differs before its last slash does not fall to `*`. Throws
+ * RangeError for a table that does not match its schema.
  */
 export function createPrices(table: PriceTable): Prices {
   const { currency, models } = table;
   const prices = new Map(Object.entries(models).map(([name, price]) => [name, toPrice(price)]));
   const similar = new Map<string, Price>();
+  const byLastPart = new Map<string, Price>();
   for (const [name, price] of prices) {
+    if (name.includes('*')) continue;
     const plain = plainNameOf(name);
-    if (!name.includes('*')) similar.set(plain, dearer(price, similar.get(plain)));
+    const last = plainNameOf(lastPartOf(name));
+    similar.set(plain, dearer(price, similar.get(plain)));
+    byLastPart.set(last, dearer(price, byLastPart.get(last)));
   }
   const patterns = patternsOf(prices);
 
-  function findSimilar(names: readonly string[], minLength: number): Price | undefined {
+  function findPattern(names: readonly string[], minLength: number): Pattern<Price> | undefined {
     const lower = names.map((name) => name.toLowerCase());
-    const pattern = patterns.find(({ length, fits }) => length >= minLength && lower.some(fits));
+    return patterns.find(({ length, fits }) => length >= minLength && lower.some(fits));
+  }
+
+  function findSimilar(names: readonly string[], minLength: number): Price | undefined {
+    const pattern = findPattern(names, minLength);
     let price = pattern?.value;
     for (const plain of names.map(plainNameOf)) {
       const other = similar.get(plain);
@@ -93,7 +102,10 @@ export function createPrices(table: PriceTable): Prices {
       const isForModel = pattern !== undefined && pattern.length >= plain.length;
       if (other !== undefined && !isForModel) price = dearer(other, price);
     }
-    return price;
+    if (price === undefined || pattern?.length !== 0) return price;
+    const lastParts = names.map(lastPartOf);
+    const others = [findPattern(lastParts, 1)?.value, ...lastParts.map((part) => byLastPart.get(plainNameOf(part)))];
+    return others.reduce<Price>((dearest, other) => dearer(dearest, other), price);
   }
 
   return {
@@ -112,6 +124,11 @@ export function createPrices(table: PriceTable): Prices {
       return isAsked ? undefined : findSimilar([answeredBy], 1);
     },
   };
+}
+
+/** What precedes it names the maker, the host or the folder: `library/llama3`. */
+function lastPartOf(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1);
 }
 
 /** Letters, Ollama's tag (`:latest`) and the date of a version (`-2024-08-06`) may differ. */

@@ -317,6 +317,22 @@ describe('the prices of a table', () => {
       { prices: { 'm:large': 10, 'm:*': 2, '*': 1 }, model: 'm:other', price: 2 },
       { prices: { expensive: 10, 'expensive:latest': 3, '*': 1 }, model: 'expensive:latest', price: 3 },
       { prices: { 'expensive*': 10, '*': 1 }, model: 'EXPENSIVE-2', price: 10 },
+      ...[
+        'library/expensive',
+        'models/Expensive:latest',
+        'registry.example:5000/library/expensive',
+        '/expensive-0613',
+      ].map((model) => ({ prices: EXPENSIVE, model, price: 10 })),
+      { prices: { 'expensive*': 10, '*': 1 }, model: 'library/expensive-mini', price: 10 },
+      { prices: { 'maker/expensive': 10, '*': 1 }, model: 'expensive', price: 10 },
+      { prices: { 'maker/expensive': 10, '*': 1 }, model: 'other/expensive', price: 10 },
+      { prices: { 'one/m': 1, 'other/m': 10, '*': 2 }, model: 'm', price: 10 },
+      { prices: { cheap: 1, '*': 10 }, model: 'library/cheap', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive/other', price: 1 },
+      // It has a price or a pattern of its own, or else none.
+      { prices: { ...EXPENSIVE, 'library/expensive': 3 }, model: 'library/expensive', price: 3 },
+      { prices: { ...EXPENSIVE, 'library/*': 3 }, model: 'library/expensive', price: 3 },
+      { prices: { expensive: 10 }, model: 'library/expensive', price: undefined },
       // A pattern with the whole name was written for it.
       { prices: { expensive: 10, 'expensive*': 3 }, model: 'Expensive', price: 3 },
     ];
