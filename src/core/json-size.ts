@@ -8,6 +8,35 @@ const MAX_NAMES = 50_000;
 /** Smaller texts cannot cost much. */
 export const LARGE_BYTES = 256 * 1024;
 
+/** Smaller texts are read at once, whatever they have. */
+const LIGHT_BYTES = 64 * 1024;
+/** Each field and each element costs some microseconds before a request is on its way. */
+const MAX_LIGHT_VALUES = 10_000;
+
+/** Whether the request with this JSON is prepared in a thread: it is large, or has very many values. */
+export function isHeavy(bytes: Buffer): boolean {
+  return bytes.length > LIGHT_BYTES && (bytes.length > LARGE_BYTES || hasManyValues(bytes));
+}
+
+function hasManyValues(bytes: Buffer): boolean {
+  let values = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // "
+        at = endOfString(bytes, at + 1);
+        break;
+      case 0x2c: // ,
+      case 0x5b: // [
+      case 0x7b: // {
+        values++;
+        if (values > MAX_LIGHT_VALUES) return true;
+        break;
+      default:
+    }
+  }
+  return false;
+}
+
 /** Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. */
 export function excessOf(bytes: Uint8Array): string | undefined {
   return bytes.length > LARGE_BYTES ? findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) : undefined;

@@ -73,6 +73,8 @@ type IgnoringReply = LeftOutReply & Pick<Incoming, 'hasReplyBegun'>;
 
 /** Many clients accept at most 16 KiB of headers, and lose a reply with more. */
 const MAX_NAMES = 32;
+/** Thousands may look alike. */
+const MAX_LOOKED_AT = 1000;
 const MAX_NAME_LENGTH = 64;
 const MAX_LENGTH = 2048;
 
@@ -85,7 +87,7 @@ const INSTEAD = / \(use [\w.]{1,64}\)$/;
 export function toHeaderList(names: readonly string[]): string {
   const listed = new Set<string>();
   let list = '';
-  for (const name of names) {
+  for (const name of names.slice(0, MAX_LOOKED_AT)) {
     const instead = INSTEAD.exec(name)?.[0] ?? '';
     const plain = name.slice(0, name.length - instead.length).slice(0, MAX_NAME_LENGTH);
     const shown = plain.replaceAll(/[^\w.:-]/g, '_') + instead;

@@ -1,6 +1,6 @@
 import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
-import { LARGE_BYTES } from '../core/json-size.ts';
+import { isHeavy, LARGE_BYTES } from '../core/json-size.ts';
 import { parseJson } from '../core/parse-json.ts';
 import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
@@ -172,13 +172,13 @@ async function serveCreate(
 }
 
 interface Begun extends BegunFrame {
-  /** Is absent in a large frame. */
+  /** Is absent in a frame that is read in a thread. */
   readonly value?: unknown;
 }
 
 async function begin(incoming: IncomingFrame, options: ServeFrameOptions): Promise<Begun> {
   const { caller, body } = incoming;
-  const value = body.bytes.length > LARGE_BYTES ? undefined : parseJson(body.bytes);
+  const value = isHeavy(body.bytes) ? undefined : parseJson(body.bytes);
   if (isLarge({ caller, body: { ...body, value } }, options)) return options.large.beginFrame(incoming);
   return { frame: readCreateFrame(value), value };
 }

@@ -88,6 +88,26 @@ describe('the cost of a request grows with its size', () => {
       },
     },
     {
+      name: 'of calls and outputs that repeat one id',
+      count: 200,
+      work: (count) => {
+        const numbers = Array.from({ length: count }, (_, number) => String(number).padStart(400));
+        const calls = numbers.map((text): InputItem => ({
+          type: 'function_call',
+          call_id: 'c',
+          name: 'look',
+          arguments: `{"n":"${text}"}`,
+        }));
+        const outputs = numbers.map((text): InputItem => ({
+          type: 'function_call_output',
+          call_id: 'c',
+          output: `It is ${text}.`,
+        }));
+        const input = [...calls, ...calls, ...outputs, ...outputs];
+        return () => openMachine({ model: 'm', input });
+      },
+    },
+    {
       name: 'of configuration updates beside unknown fields',
       count: 100,
       work: (count) => {

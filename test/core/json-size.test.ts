@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, property } from 'fast-check';
-import { endOfString, excessOf } from '../../src/core/json-size.ts';
+import { endOfString, excessOf, isHeavy } from '../../src/core/json-size.ts';
 import { runs } from '../support/property.ts';
 
 describe('endOfString', () => {
@@ -37,6 +37,23 @@ describe('excessOf', () => {
   ]) {
     it(`says ${excess} of what ${name}`, () => {
       expect(excessOf(Buffer.from(json))).to.equal(excess);
+    });
+  }
+});
+
+describe('isHeavy', () => {
+  const padded = (json: string, bytes: number) => Buffer.from(json.padEnd(bytes));
+  for (const { name, bytes, heavy } of [
+    { name: 'of 64 KiB, all of them values', bytes: padded('[0'.repeat(30_000), 64 * 1024), heavy: false },
+    { name: 'of more, with 10,000 values', bytes: padded(`[${'0,'.repeat(9999)}0]`, 65 * 1024), heavy: false },
+    { name: 'with one value more', bytes: padded(`[${'0,'.repeat(10_000)}0]`, 65 * 1024), heavy: true },
+    { name: 'with so many fields', bytes: padded(`{${'"a":{},'.repeat(5001)}"a":{}}`, 65 * 1024), heavy: true },
+    { name: 'that is one text', bytes: padded(JSON.stringify(',[{"a":'.repeat(20_000)), 250 * 1024), heavy: false },
+    { name: 'of 256 KiB', bytes: padded('[]', 256 * 1024), heavy: false },
+    { name: 'of more than 256 KiB', bytes: padded('[]', 256 * 1024 + 1), heavy: true },
+  ]) {
+    it(`${heavy ? 'sends' : 'does not send'} a body ${name} to a thread`, () => {
+      expect(isHeavy(bytes)).to.equal(heavy);
     });
   }
 });

@@ -18,6 +18,10 @@ describe('toHeaderList', () => {
     });
   }
 
+  it('has none behind 1,000 names that look alike', () => {
+    expect(toHeaderList([...Array.from({ length: 1000 }, () => 'ä'), 'a'])).to.equal('_');
+  });
+
   it('has 32 names at most', () => {
     expect(toHeaderList(numbered(100, 8)).split(', ')).to.deep.equal(numbered(32, 8));
   });

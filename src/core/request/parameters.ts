@@ -19,13 +19,19 @@ export function toParameters(
   dialect: Pick<Dialect, 'parameters'>,
   written: object,
 ): Parameters {
-  const { extra_body: extra, ...own }: Readonly<Record<string, unknown>> = { ...request };
+  const extra = 'extra_body' in request ? request.extra_body : undefined;
   const passed: Record<string, unknown> = {};
   const ignored: string[] = [];
-  for (const [name, value] of Object.entries({ ...(isObject(extra) && extra), ...own })) {
-    if (value === null || UNNAMED.has(name) || (isKnownParameter(name) && Object.hasOwn(own, name))) continue;
+  const sort = (name: string, value: unknown): void => {
+    if (value === null || UNNAMED.has(name)) return;
     if (isPassed(name, dialect) && !Object.hasOwn(written, name)) passed[name] = value;
     else ignored.push(withInstead(name));
+  };
+  if (isObject(extra)) {
+    for (const [name, value] of Object.entries(extra)) if (!Object.hasOwn(request, name)) sort(name, value);
+  }
+  for (const [name, value] of Object.entries(request)) {
+    if (name !== 'extra_body' && !isKnownParameter(name)) sort(name, value);
   }
   return { passed, ignored };
 }

@@ -24,6 +24,8 @@ interface Call {
   output: { readonly text: string; readonly media: readonly ChatPart[] } | undefined;
 }
 
+type CallPiece = Extract<Piece, { kind: 'call' }>;
+
 interface AssistantTurn {
   readonly kind: 'assistant';
   readonly texts: string[];
@@ -33,6 +35,10 @@ interface AssistantTurn {
   readonly calls: Call[];
   readonly place: number;
   answered: boolean;
+  /** The calls by what they say, once an id is repeated. */
+  callsByContent?: Map<string, Call>;
+  /** The outputs of calls that are repeated. */
+  repeatedOutputs?: Set<string>;
 }
 
 type Turn = AssistantTurn | { readonly kind: 'message'; readonly message: ChatMessage };
@@ -120,11 +126,11 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     return turn;
   }
 
-  function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
+  function addCall(piece: CallPiece): void {
     const turn = currentTurn();
     const { callId: givenId, name } = piece;
     const isRepeated = turnsOfCall.get(givenId)?.at(-1) === turn;
-    const same = isRepeated ? turn.calls.find((call) => isSameCall(call, piece)) : undefined;
+    const same = isRepeated ? sameCallIn(turn, piece) : undefined;
     if (same !== undefined) {
       same.isRepeated = true;
       return;
@@ -138,6 +144,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
       output: undefined,
     };
     turn.calls.push(call);
+    turn.callsByContent?.set(contentOf(givenId, name, piece.arguments), call);
     const turnsWithId = turnsOfCall.get(givenId) ?? [];
     turnsOfCall.set(givenId, turnsWithId);
     if (turnsWithId.at(-1) !== turn) turnsWithId.push(turn);
@@ -176,18 +183,23 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     }
     if (nearest.calls.length === 0) waiting?.pop();
     call.output = { text: piece.text, media: piece.media };
+    if (call.isRepeated) (nearest.turn.repeatedOutputs ??= new Set()).add(contentOf(piece.callId, piece.text));
     nearest.turn.answered = true;
   }
 
   function isRepeatedOutput({ callId, text }: Extract<Piece, { kind: 'output' }>): boolean {
-    const calls = turnsOfCall.get(callId)?.at(-1)?.calls ?? [];
-    return calls.some((call) => call.givenId === callId && call.isRepeated && call.output?.text === text);
+    return turnsOfCall.get(callId)?.at(-1)?.repeatedOutputs?.has(contentOf(callId, text)) ?? false;
   }
 }
 
-/** Backends refuse two calls with one id in one message. */
-function isSameCall(call: Call, { callId, name, arguments: given }: Extract<Piece, { kind: 'call' }>): boolean {
-  return call.givenId === callId && call.name === name && call.arguments === given;
+/** Backends refuse two calls with one id in one message. A search among all of them would be quadratic. */
+function sameCallIn(turn: AssistantTurn, { callId, name, arguments: given }: CallPiece): Call | undefined {
+  turn.callsByContent ??= new Map(turn.calls.map((call) => [contentOf(call.givenId, call.name, call.arguments), call]));
+  return turn.callsByContent.get(contentOf(callId, name, given));
+}
+
+function contentOf(...texts: readonly string[]): string {
+  return texts.map((text) => `${text.length}:${text}`).join('');
 }
 
 /** OpenRouter's state for Gemini refers to the backend's own call ids, so they stay unchanged. */

@@ -6,7 +6,7 @@ import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
 import { collectBytes } from '../../core/collected-bytes.ts';
 import { takeBytes } from '../access/load.ts';
-import { LARGE_BYTES } from '../../core/json-size.ts';
+import { isHeavy, LARGE_BYTES } from '../../core/json-size.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { readPiece } from '../turns.ts';
@@ -30,13 +30,13 @@ export interface BodyLimits {
 }
 
 /**
- * Leaves a body of more than LARGE_BYTES unparsed. Throws ApiError `unsupported_media_type`, and
+ * Leaves a body unparsed that is read in a thread. Throws ApiError `unsupported_media_type`, and
  * what `readBody` and `parseJson` throw.
  */
 export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Promise<JsonBody> {
   checkMediaType(req.headers['content-type']);
   const bytes = await readBody(req, limits);
-  return bytes.length > LARGE_BYTES ? { bytes } : { bytes, value: parseJson(bytes) };
+  return isHeavy(bytes) ? { bytes } : { bytes, value: parseJson(bytes) };
 }
 
 /**
