@@ -267,7 +267,7 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
     model,
     stream,
     createdAtMs: services.nowMs(),
-    estimatedInputTokens: services.estimator.estimateInput(modelCallOf(plan, caller.identity, 0)),
+    estimatedInputTokens: services.estimator.reserveInput(modelCallOf(plan, caller.identity, 0)),
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),

@@ -103,13 +103,13 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       return callerBy(kind, gateway.url, secret).create(bodyOf(way, ask), init);
     }
 
-    /** The record of the only request that runs or ran with the key. */
+    /** The record of the latest request with the key, once all have ended. */
     async function recordOf(secret: string): Promise<RequestRecord> {
       const caller = callerOf(gateway.url, secret);
       let records: readonly RequestRecord[] = [];
       await until(async () => {
         records = ((await (await caller.get('/api/v1/requests')).json()) as { data: RequestRecord[] }).data;
-        return records[0] !== undefined && records[0].status !== 'processing';
+        return records[0] !== undefined && records.every(({ status }) => status !== 'processing');
       });
       return records[0] ?? expect.fail('there is no record');
     }
@@ -224,7 +224,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       }
     });
 
-    describe('cannot make requests of others look small', () => {
+    describe('cannot make requests look small, neither its own nor those of others,', () => {
       for (const way of WAYS) {
         it(`by fields that no model reads, or by words that are few tokens: ${way}`, async () => {
           const other = await gateway.issue({ creditsMicro: PLENTY });
@@ -238,6 +238,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           }
           await run(way, later, { words: WORDS });
           expect(await heldFor(later)).to.be.at.least(0.8 * (await heldFor(other)));
+          expect(await heldFor(attacker)).to.equal(await heldFor(other));
         });
       }
     });
@@ -298,22 +299,32 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
             cost: 11 * 2 + 10_000 * 10,
           });
         });
+      }
+    });
 
-        it(`when it leaves a model that is known to think, before the end: ${way}`, async () => {
-          const teacher = await gateway.issue({ creditsMicro: PLENTY });
-          const thoughts = { completion_tokens_details: { reasoning_tokens: 5000 } };
-          backend.reply(
-            answer('Hello', 'stop', { ...USAGE, completion_tokens: 5002, total_tokens: 5013, ...thoughts }),
-          );
-          await run(way, teacher);
+    describe('pays for thoughts when it leaves a model that is known to think, before the end,', () => {
+      const known: readonly { name: string; thoughts: number; isOwn?: boolean; model?: string }[] = [
+        { name: 'to others', thoughts: 5000 },
+        { name: 'to others by another name', thoughts: 5000, model: 'library/M:latest' },
+        { name: 'to it alone, by few thoughts', thoughts: 20, isOwn: true },
+      ];
+      for (const [way, { name: how, thoughts, isOwn, model = 'm' }] of pairsOf(WAYS, known)) {
+        it(`${how}: ${way}`, async () => {
           const key = await gateway.issue({ creditsMicro: PLENTY });
+          const teacher = isOwn === true ? key : await gateway.issue({ creditsMicro: PLENTY });
+          const written = {
+            completion_tokens: thoughts + 2,
+            completion_tokens_details: { reasoning_tokens: thoughts },
+          };
+          backend.reply(answer('Hello', 'stop', { prompt_tokens: 11, ...written, total_tokens: thoughts + 13 }));
+          await run(way, teacher);
           const asked = Promise.withResolvers<void>();
           backend.reply(async ({ hang }) => {
             asked.resolve();
             await hang();
           });
           const leaving = new AbortController();
-          const reply = send(way, key.secret, {}, leaving.signal).then(
+          const reply = send(way, key.secret, { model }, leaving.signal).then(
             (begun) => begun.text().catch(() => ''),
             () => '',
           );

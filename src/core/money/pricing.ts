@@ -1,6 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
+import { lastPartOf, plainNameOf } from '../model-names.ts';
 import { patternsOf, type Pattern } from '../model-patterns.ts';
 
 /** The ledger adds up safe integers, which absurd usage of a backend must not break. */
@@ -124,19 +125,6 @@ export function createPrices(table: PriceTable): Prices {
       return isAsked ? undefined : findSimilar([answeredBy], 1);
     },
   };
-}
-
-/** What precedes it names the maker, the host or the folder: `library/llama3`. */
-function lastPartOf(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1);
-}
-
-/** Letters, Ollama's tag (`:latest`) and the date of a version (`-2024-08-06`) may differ. */
-function plainNameOf(model: string): string {
-  return model
-    .toLowerCase()
-    .replace(/:.*$/s, '')
-    .replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3})$/, '');
 }
 
 function dearer(one: Price, other: Price = one): Price {

@@ -1,4 +1,5 @@
 import type { Usage } from '../../contract/types.ts';
+import { lastPartOf, plainNameOf } from '../model-names.ts';
 import type { Reported } from '../reply/usage.ts';
 import type { InputSize } from './input-size.ts';
 import { createLearnt } from './learnt.ts';
@@ -6,7 +7,9 @@ import { createLearnt } from './learnt.ts';
 /** A tokenizer fits only one vocabulary and is slow on hostile input. */
 export interface TokenEstimator {
   estimateInput(call: ModelInput): number;
-  /** Estimates usage that the backend did not report. `inputTokens` were estimated before. */
+  /** Returns what to reserve, which is not less for a caller whose own requests were few tokens. */
+  reserveInput(call: ModelInput): number;
+  /** Estimates usage that the backend did not report. `inputTokens` were reserved before. */
   estimateUsage(call: ModelCall, inputTokens?: number): Usage;
   learn(call: ModelCall, usage: Usage): void;
 }
@@ -39,20 +42,24 @@ export function createTokenEstimator(): TokenEstimator {
   const output = createLearnt(TOKENS_PER_UNIT);
   const thoughts = createLearnt(THOUGHTS);
 
-  function estimateInput({ model, caller, inputSize: { textBytes, media } }: ModelInput): number {
-    return Math.ceil(textBytes * input.valueFor(model, caller)) + media * MEDIA_TOKENS;
+  function estimateInput({ model, caller, inputSize }: ModelInput): number {
+    return tokensOf(inputSize, input.valueFor(learntNameOf(model), caller));
   }
 
   function estimateWords({ model, caller, outputLength }: ModelCall): number {
-    return Math.ceil(outputLength * output.valueFor(model, caller));
+    return Math.ceil(outputLength * output.valueFor(learntNameOf(model), caller));
   }
 
   return {
     estimateInput,
+    reserveInput({ model, caller, inputSize }) {
+      return tokensOf(inputSize, Math.max(TOKENS_PER_UNIT.first, input.largestFor(learntNameOf(model), caller)));
+    },
     estimateUsage(call, inputTokens = estimateInput(call)) {
-      const { model, caller, allowedOutputTokens } = call;
+      const { caller, allowedOutputTokens } = call;
+      const model = learntNameOf(call.model);
       const words = estimateWords(call);
-      const unsent = thoughts.knows(model) ? Math.round(thoughts.valueFor(model, caller)) : 0;
+      const unsent = thoughts.knows(model) ? Math.round(thoughts.largestFor(model, caller)) : 0;
       const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
       return {
         input_tokens: inputTokens,
@@ -63,7 +70,8 @@ export function createTokenEstimator(): TokenEstimator {
       };
     },
     learn(call, usage) {
-      const { model, caller, inputSize, outputLength } = call;
+      const { caller, inputSize, outputLength } = call;
+      const model = learntNameOf(call.model);
       const { textBytes, media } = inputSize;
       // Backends count images differently, so such an input says nothing about text.
       if (media === 0 && textBytes >= MIN_OBSERVED_LENGTH && usage.input_tokens > 0) {
@@ -77,6 +85,15 @@ export function createTokenEstimator(): TokenEstimator {
       output.observe(model, caller, usage.output_tokens / outputLength);
     },
   };
+}
+
+function tokensOf({ textBytes, media }: InputSize, tokensPerByte: number): number {
+  return Math.ceil(textBytes * tokensPerByte) + media * MEDIA_TOKENS;
+}
+
+/** Otherwise a model would be unknown under another name, and what it thinks would cost nothing. */
+function learntNameOf(model: string): string {
+  return plainNameOf(lastPartOf(model));
 }
 
 /** Returns the usage that was reported, with the parts that are missing from the estimate. */

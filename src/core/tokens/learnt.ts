@@ -5,6 +5,8 @@
 export interface Learnt {
   /** Returns the caller's own number, else that of the mix. */
   valueFor(model: string, caller: string): number;
+  /** Returns the larger one of both: what a caller has taught makes nothing cheaper for it. */
+  largestFor(model: string, caller: string): number;
   observe(model: string, caller: string, seen: number): void;
   /** Whether anybody has observed the model. */
   knows(model: string): boolean;
@@ -69,6 +71,7 @@ export function createLearnt({ first, min, max }: LearntOptions): Learnt {
 
   return {
     valueFor: (model, caller) => ownOf(model, caller)?.value ?? mixOf(model),
+    largestFor: (model, caller) => Math.max(ownOf(model, caller)?.value ?? min, mixOf(model)),
     observe(model, caller, seen) {
       const bounded = clamp(seen, min, max);
       const models = modelsOf(caller);

@@ -55,6 +55,33 @@ describe('an estimate of tokens', () => {
     expect(outputOf()).to.equal(480);
   });
 
+  it('reserves no less for a caller whose own inputs were few tokens', () => {
+    learn(usageOf(1, 250));
+    expect(inputOf()).to.equal(100);
+    expect(estimator.reserveInput(asked())).to.equal(250);
+  });
+
+  it('reserves no less than what the caller has taught, or all others', () => {
+    learn(usageOf(400, 250));
+    expect(estimator.reserveInput(asked())).to.equal(400);
+    for (let caller = 0; caller < 20; caller += 1) {
+      for (let count = 0; count < 100; count += 1) learn(usageOf(1600, 250), { caller: `caller ${caller}` });
+    }
+    expect(estimator.reserveInput(asked())).to.be.within(1400, 1600);
+  });
+
+  it('reserves a thousand tokens for an image', () => {
+    expect(estimator.reserveInput(asked({ inputSize: { textBytes: 1001, media: 2 } }))).to.equal(2251);
+  });
+
+  for (const model of ['M', 'm:latest', 'library/m', 'host:5000/library/M:8b', 'm-2026-01-01']) {
+    it(`knows the model by its other name ${model}`, () => {
+      learn(usageOf(400, 10_000, 9000), { model });
+      expect(inputOf()).to.equal(400);
+      expect(outputOf({ outputLength: 0 })).to.equal(9750);
+    });
+  }
+
   it('of one model teaches nothing of another', () => {
     learn(usageOf(400, 500));
     expect(inputOf({ model: 'n' })).to.equal(250);
@@ -113,6 +140,11 @@ describe('an estimate of tokens', () => {
     it('are what the model wrote and did not send', () => {
       learn(usageOf(250, 10_020, 9990));
       expect(estimator.estimateUsage(asked({ outputLength: 40 }))).to.deep.equal(usageOf(250, 9780, 9770));
+    });
+
+    it('are not few because the first answer to the caller had few', () => {
+      learn(usageOf(250, 20, 20), { outputLength: 0 });
+      expect(outputOf({ outputLength: 0 })).to.be.within(800, 1000);
     });
 
     it('are counted before the first word too', () => {
