@@ -1,7 +1,8 @@
 import type { Dialect } from '../core/dialects.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import { ApiError } from '../core/errors.ts';
-import { isObject, readJson } from '../core/json.ts';
+import { readBoundedJson } from '../core/json-size.ts';
+import { isObject } from '../core/json.ts';
 import { toBody, type AskOptions } from './chat.ts';
 import { openConnection, openPool, type BackendConnection } from './connection.ts';
 
@@ -21,8 +22,8 @@ export interface InputCounterOptions {
 
 /** Counts must not take the place of generations. */
 const MAX_AT_ONCE = 16;
-/** vLLM lists the tokens, too. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** vLLM lists the tokens, too. This is enough for half a million of them. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** A backend may be replaced by a newer one. */
 const REMEMBERED_MS = 60 * 60 * 1000;
 /** Callers choose the names of models. */
@@ -56,7 +57,8 @@ export function createInputCounter(options: InputCounterOptions): InputCounter {
       firstByteTimeoutMs: timeoutMs,
     });
     const text = await readText(connection);
-    const value = connection.status === 200 ? readJson(text) : undefined;
+    if (text === undefined) return undefined;
+    const value = connection.status === 200 ? readBoundedJson(text) : undefined;
     const tokens = isObject(value) ? value[field] : undefined;
     if (typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) return tokens;
     if (connection.status === 200 || MISSING.has(connection.status)) rememberMissing(chat.model);
@@ -97,7 +99,8 @@ function toEndpoint(baseUrl: string, path: string): { readonly origin: string; r
   return { origin, path: url.pathname + search };
 }
 
-async function readText(connection: BackendConnection): Promise<string> {
+/** Returns undefined for an answer that is too long. */
+async function readText(connection: BackendConnection): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   await connection.pipe((bytes) => {
@@ -107,5 +110,5 @@ async function readText(connection: BackendConnection): Promise<string> {
     if (length > MAX_ANSWER_BYTES) connection.release();
     return undefined;
   });
-  return Buffer.concat(pieces).toString();
+  return length > MAX_ANSWER_BYTES ? undefined : Buffer.concat(pieces).toString();
 }

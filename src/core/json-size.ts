@@ -1,5 +1,7 @@
 /** What JSON may have before it is parsed: a few kilobytes can block the process for seconds. */
 
+import { readJson } from './json.ts';
+
 export const MAX_DEPTH = 128;
 /** 32 MiB of `[],[],…` would become gigabytes and block the process for seconds. */
 const MAX_CONTAINERS = 100_000;
@@ -40,6 +42,12 @@ function hasManyValues(bytes: Buffer): boolean {
 /** Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. */
 export function excessOf(bytes: Uint8Array): string | undefined {
   return bytes.length > LARGE_BYTES ? findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) : undefined;
+}
+
+/** Returns undefined for invalid JSON, and for what has too much. */
+export function readBoundedJson(text: string): unknown {
+  const isTooMuch = text.length > LARGE_BYTES && excessOf(Buffer.from(text)) !== undefined;
+  return isTooMuch ? undefined : readJson(text);
 }
 
 function findExcess(bytes: Buffer): string | undefined {

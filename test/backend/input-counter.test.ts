@@ -106,6 +106,17 @@ describe('createInputCounter', () => {
     });
   }
 
+  it('knows nothing after an answer of more than 4 MiB, and asks again', async () => {
+    const long = `{"input_tokens": 5, "tokens": [${'1,'.repeat(2_500_000)}1]}`;
+    backend.reply(reply(200, long), reply(200, '{"input_tokens": 9}'));
+    expect([await count(), await count()]).to.deep.equal([undefined, 9]);
+  });
+
+  it('does not read JSON with more than 100,000 lists', async () => {
+    backend.reply(reply(200, `{"input_tokens": 5, "tokens": [${'[],'.repeat(120_000)}[]]}`));
+    expect(await count()).to.equal(undefined);
+  });
+
   it('knows nothing when the connection breaks', async () => {
     backend.reply(({ cut }) => cut('reset'));
     expect(await count()).to.equal(undefined);

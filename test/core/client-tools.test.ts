@@ -3,6 +3,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { planTools } from '../../src/core/request/tools.ts';
 import type { CreateResponse, InputItem, OutputItem, ResponseEvent, ToolParam } from '../../src/contract/types.ts';
 import { askedOf, exchange, goOn } from '../support/conversation.ts';
+import { chunkOf, translate } from '../support/machine.ts';
 
 const LARK = 'start: "*** Begin Patch" LF\nLF: /\\n/';
 
@@ -380,6 +381,25 @@ describe('tools that the client executes', () => {
         for (const as of ['completion', { pieces: [3, 7] }] as const) {
           expect(exchange(request(tool), { calls, as }).output.map(bare)).to.deep.equal([expected]);
         }
+      });
+    }
+
+    for (const [name, text] of [
+      ['of more than 1 Mi characters', `{"query":"${'x'.repeat(1024 * 1024)}"}`],
+      ['with more than 100,000 lists', `{"a":[${'[],'.repeat(120_000)}[]]}`],
+    ] as const) {
+      it(`arguments ${name} are those of a function call`, () => {
+        const chunks = [
+          chunkOf({ tool_calls: [{ index: 0, id: 'a', function: { name: 'tool_search', arguments: text } }] }),
+          chunkOf({}, 'stop'),
+        ];
+        const tools: ToolParam[] = [{ type: 'tool_search', execution: 'client' }];
+        const last = translate({ chunks, done: true }, { model: 'm', input: 'x', tools }).at(-1);
+        const item = last !== undefined && 'response' in last ? last.response.output[0] : undefined;
+        expect(item?.type === 'function_call' && [item.name, item.arguments === text]).to.deep.equal([
+          'tool_search',
+          true,
+        ]);
       });
     }
 

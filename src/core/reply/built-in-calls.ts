@@ -1,5 +1,6 @@
 import type { LocalShellAction, OutputItem, PatchOperation, ShellAction } from '../../contract/types.ts';
-import { isObject, readJson } from '../json.ts';
+import { isObject } from '../json.ts';
+import { readBoundedJson } from '../json-size.ts';
 import type { BuiltInKind } from '../request/tool-names.ts';
 
 type BuiltInItem = Extract<
@@ -12,7 +13,7 @@ export type BuiltInCall = WithoutFrame<BuiltInItem>;
 
 /** Returns the fields of the tool's item; undefined when the tool cannot take these arguments. */
 export function toBuiltInCall(kind: BuiltInKind, argumentsJson: string): BuiltInCall | undefined {
-  const args = readJson(argumentsJson === '' ? '{}' : argumentsJson);
+  const args = readBoundedJson(argumentsJson === '' ? '{}' : argumentsJson);
   return isObject(args) ? CALLS[kind](args) : undefined;
 }
 

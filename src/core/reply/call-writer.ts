@@ -1,6 +1,6 @@
 import type { OutputItem } from '../../contract/types.ts';
 import { toBuiltInCall } from './built-in-calls.ts';
-import { createCustomInputReader } from './custom-input.ts';
+import { createCustomInputReader, MAX_ARGUMENTS } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import type { ItemIdPrefix } from '../ids.ts';
@@ -104,9 +104,10 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
       whole += delta;
     },
     close(status) {
-      const call = toBuiltInCall(kind, toWellFormedJson(whole.toWellFormed()));
+      const isLong = whole.length > MAX_ARGUMENTS;
+      const call = isLong ? undefined : toBuiltInCall(kind, toWellFormedJson(whole.toWellFormed()));
       if (call === undefined) {
-        // Invalid or cut arguments go out as a function call, which the client can refuse.
+        // Invalid, cut or very long arguments go out as a function call, which the client can refuse.
         const writer = writeFunctionCall({ name: kind }, callId, log);
         if (whole !== '') writer.write(whole);
         writer.close(status);

@@ -1,4 +1,5 @@
-import { endOfString, isEscaped } from '../json.ts';
+import { BACKSLASH, endOfString, isEscaped, isList, isObject } from '../json.ts';
+import { readBoundedJson } from '../json-size.ts';
 import { isHighSurrogate } from '../well-formed.ts';
 
 export interface CustomInputReader {
@@ -7,6 +8,12 @@ export interface CustomInputReader {
 }
 
 export const INPUT_PARAMETER = 'input';
+
+/**
+ * In UTF-16 code units. Longer arguments are not parsed: those of a custom call are its input, if they
+ * are no single string, and those of a built-in call are passed on as they are.
+ */
+export const MAX_ARGUMENTS = 1024 * 1024;
 
 type State =
   | { readonly kind: 'start'; readonly held: string }
@@ -81,39 +88,64 @@ function endOfInput(text: string): { readonly at: number; readonly closed: boole
 
 const OPEN_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/** Models write line breaks unescaped. JSON.parse refuses them, so each escape is decoded alone. */
+/**
+ * Models write line breaks unescaped. JSON.parse refuses them, so each escape is decoded alone. A
+ * callback for each of millions of escapes would hold the process for a second.
+ */
 function unescape(text: string): string {
   if (!text.includes(`\\`)) return text;
-  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (escape, hex: string | undefined, letter: string) =>
-    // An invalid escape, such as the \d of a regular expression, stays as it is.
-    hex === undefined ? (ESCAPES[letter] ?? escape) : String.fromCharCode(parseInt(hex, 16)),
-  );
+  const utf16 = Buffer.allocUnsafe(2 * text.length);
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    let code = text.charCodeAt(at);
+    if (code === BACKSLASH) {
+      const letter = text.charCodeAt(at + 1);
+      const number = letter === LETTER_U ? hexAt(text, at + 2) : undefined;
+      const meant = number ?? ESCAPES[letter];
+      // An invalid escape, such as the \d of a regular expression, stays as it is.
+      if (meant !== undefined) {
+        code = meant;
+        at += number === undefined ? 1 : 5;
+      }
+    }
+    utf16[length] = code & 0xff;
+    utf16[length + 1] = code >> 8;
+    length += 2;
+  }
+  return utf16.toString('utf16le', 0, length);
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
+/** Returns the value of four hexadecimal digits; undefined for anything else. */
+function hexAt(text: string, start: number): number | undefined {
+  let value = 0;
+  for (let at = start; at < start + 4; at += 1) {
+    const digit = HEX_DIGITS.indexOf(text.charAt(at).toLowerCase());
+    if (digit < 0 || at >= text.length) return undefined;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+const LETTER_U = 0x75;
+const HEX_DIGITS = '0123456789abcdef';
+/** By the code of the letter after the backslash. */
+const ESCAPES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const at = String.raw`"'\/bfnrt`.indexOf(String.fromCharCode(code));
+  return at < 0 ? undefined : `"'\\/\b\f\n\r\t`.charCodeAt(at);
+});
 
 function textOfWhole(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'string') return value;
-    if (typeof value !== 'object' || value === null) return text;
-    const fields = Object.entries(value);
-    const [, named] =
-      fields.find(([name]) => name === INPUT_PARAMETER) ?? (fields.length === 1 ? fields[0] : undefined) ?? [];
-    return typeof named === 'string' ? named : text;
-  } catch {
-    return textOfLooseObject(text) ?? text;
-  }
+  const value = text.length > MAX_ARGUMENTS ? undefined : readBoundedJson(text);
+  if (value === undefined) return textOfLooseObject(text) ?? text;
+  if (typeof value === 'string') return value;
+  const named = isObject(value) ? namedIn(value) : isList(value) && value.length === 1 ? value[0] : undefined;
+  return typeof named === 'string' ? named : text;
+}
+
+function namedIn(value: Readonly<Record<string, unknown>>): unknown {
+  if (Object.hasOwn(value, INPUT_PARAMETER)) return value[INPUT_PARAMETER];
+  const [name = '', ...others] = Object.keys(value);
+  return others.length === 0 ? value[name] : undefined;
 }
 
 const LOOSE_OPENING = /^\s*\{\s*"[^"\\]*"\s*:\s*"/;

@@ -82,11 +82,10 @@ function addTo(part: { text: string }, delta: string): void {
   part.text = appendText(part.text, delta);
 }
 
-/** A structured clone costs more than the rest of the fold, so frequent items are copied here. */
+/** A structured clone costs more than the rest of the fold. Only these items have lists that grow. */
 function copyOf(item: OutputItem): OutputItem {
   if (item.type === 'message' && item.content.length === 0) return { ...item, content: [] };
-  if (item.type === 'function_call') return { ...item };
-  return structuredClone(item);
+  return item.type === 'message' || item.type === 'reasoning' ? structuredClone(item) : { ...item };
 }
 
 function addPart(item: OutputItem, part: ContentPart): void {

@@ -64,6 +64,22 @@ describe('createCustomInputReader', () => {
     });
   }
 
+  for (const [name, json] of [
+    ['of more than 1 Mi characters', `{"pad":"${'x'.repeat(1024 * 1024)}","input":"x"}`],
+    ['with more than 100,000 lists', `{"pad":[${'[],'.repeat(120_000)}[]],"input":"x"}`],
+  ] as const) {
+    it(`takes arguments ${name} as they are`, () => {
+      expect(read([json]).text === json).to.equal(true);
+    });
+  }
+
+  it('reads a text of more than 1 Mi characters under any name', () => {
+    const text = 'x\n'.repeat(1024 * 1024);
+
+    expect(read([JSON.stringify({ input: text })]).text === text, 'input').to.equal(true);
+    expect(read([JSON.stringify({ patch: text })]).text === text, 'patch').to.equal(true);
+  });
+
   it('gives any text back, however JSON writes it and wherever it is cut', () => {
     fc.assert(
       fc.property(fc.array(writtenCharacter(), { maxLength: 40 }), cuts(), opening(), (characters, cuts, opening) => {
