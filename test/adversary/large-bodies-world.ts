@@ -27,7 +27,21 @@ export interface Asked {
   readonly frames?: 1 | 2;
 }
 
-export type Shape = 'answer' | 'pieces' | 'text' | 'items' | 'messages' | 'instructions' | 'tools';
+export type Shape =
+  | 'answer'
+  | 'pieces'
+  | 'text'
+  | 'items'
+  | 'messages'
+  | 'instructions'
+  | 'tools'
+  | 'fields'
+  | 'chat fields'
+  | 'updates'
+  | 'nested'
+  | 'numbers'
+  | 'objects'
+  | 'calls';
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 const WORDS = 'Some words, "quoted" and\nbroken, ';
@@ -124,6 +138,29 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   instructions: (bytes) => ({ input: 'Hello', instructions: wordsOf(bytes) }),
   answer: (bytes) => ({ input: `answer whole of ${bytes}` }),
   pieces: (bytes) => ({ input: `answer pieces of ${bytes}` }),
+  fields: (bytes) => ({ input: 'Hello', ...fieldsOf(bytes) }),
+  'chat fields': (bytes) => ({ messages: [HELLO], ...fieldsOf(bytes) }),
+  updates: (bytes) => ({
+    input: [...many(bytes / 70, { type: 'configuration_update' }), HELLO],
+    ...fieldsOf(bytes / 2),
+  }),
+  nested: (bytes) => ({
+    input: [
+      { type: 'mcp_call', arguments: `${'['.repeat(2000)}"${'x'.repeat(bytes - 4200)}"${']'.repeat(2000)}` },
+      HELLO,
+    ],
+  }),
+  // The first one has more digits than a number of JavaScript.
+  numbers: (bytes) => ({ input: 'Hello', unknown: [2 ** 54, ...many(bytes / 2, 1)] }),
+  objects: (bytes) => ({ input: 'Hello', unknown: many(bytes / 3, {}) }),
+  calls: (bytes) => ({
+    input: Array.from({ length: bytes / 75 }, (_, n) => ({
+      type: 'function_call',
+      call_id: 'c',
+      name: 'f',
+      arguments: `${n}`,
+    })),
+  }),
   // Nearly as many names and containers as a body may have.
   tools: (bytes) => ({
     input: 'Hello',
@@ -140,6 +177,16 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
     })),
   }),
 };
+
+const HELLO = { role: 'user', content: 'Hello' };
+
+function many(count: number, value: unknown): unknown[] {
+  return Array.from({ length: count }, () => value);
+}
+
+function fieldsOf(bytes: number): object {
+  return Object.fromEntries(Array.from({ length: bytes / 9 }, (_, n) => [`${n.toString(36)}_`, 0]));
+}
 
 function messagesOf(bytes: number): object[] {
   const count = Math.min(9000, Math.ceil(bytes / 3400));

@@ -1,6 +1,7 @@
 /**
- * How long a large body holds the event loop: the CPU time of its longest turn, so that a busy machine does not count. The figures
- * are printed; what is asserted is that no large JSON is read or written on the loop, which needs no clock.
+ * How long a large body holds the event loop: the CPU time of its longest turn, so that a busy machine counts little. The figures
+ * are printed. No large JSON is read or written on the loop, which needs no clock, and no turn takes more than 100 ms: three times
+ * as much is allowed, since caches and the collector of garbage are those of a busy machine.
  */
 import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
@@ -61,6 +62,28 @@ const REMEMBERED: typeof ANSWERS = Object.fromEntries(
 );
 const ANSWER_SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '8 MB': 7.9e6 };
 
+/** They are made for much work in few bytes. All but the last have too many values for the event loop. */
+const DENSE: Readonly<Record<string, Kind>> = {
+  'unknown fields': { path: RESPONSES, shape: 'fields' },
+  'unknown fields over a WebSocket': {
+    path: RESPONSES,
+    shape: 'fields',
+    fields: { type: 'response.create' },
+    frames: 1,
+  },
+  'unknown fields to count': { path: `${RESPONSES}/input_tokens`, shape: 'fields' },
+  'unknown fields of a managed chat': { path: CHAT, shape: 'chat fields', isManaged: true },
+  'configuration updates': { path: RESPONSES, shape: 'updates' },
+  numbers: { path: RESPONSES, shape: 'numbers' },
+  'empty objects': { path: RESPONSES, shape: 'objects' },
+  'calls of one id': { path: RESPONSES, shape: 'calls' },
+  'JSON in a string': { path: RESPONSES, shape: 'nested' },
+};
+const DENSE_BYTES = 250_000;
+const LIGHT_BYTES = 64 * 1024;
+
+const MAX_HOLD_MS = 3 * 100;
+
 const SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '30 MB': 30e6 };
 
 describe('a large body', () => {
@@ -104,7 +127,7 @@ describe('a large body', () => {
         expect(longJson).to.be.below((isRemembered ? 3.5 : 2.5) * bytes);
         // Smaller ones may be written within the millisecond after which the turns are looked at.
         if (bytes > 1e6) expect(longJsonInTurn).to.be.below(1.5 * bytes);
-        expect(holdMs).to.be.below(1000);
+        expect(holdMs).to.be.below(MAX_HOLD_MS);
       });
     }
   }
@@ -116,9 +139,19 @@ describe('a large body', () => {
         const { holdMs, longestJson } = await watch(() => world.ask('send', { ...asked, ...kind, bytes }));
         rows.push(`    ${name.padEnd(34)} ${size.padStart(6)} ${holdMs.toFixed(0).padStart(6)} ms`);
         expect(longestJson).to.be.below(LARGE_BYTES);
-        expect(holdMs).to.be.below(1000);
+        expect(holdMs).to.be.below(MAX_HOLD_MS);
       });
     }
+  }
+
+  for (const [name, { isManaged = false, ...kind }] of Object.entries(DENSE)) {
+    it(`(${name}, 250 kB) does not hold the event loop`, async () => {
+      const asked = isManaged ? { url: managed.url, key: managedKey } : { url: gateway.url, key: TEST_KEY };
+      const { holdMs, longestJson } = await watch(() => world.ask('send', { ...asked, ...kind, bytes: DENSE_BYTES }));
+      rows.push(`    ${name.padEnd(34)} 250 kB ${holdMs.toFixed(0).padStart(6)} ms`);
+      if (kind.shape !== 'nested') expect(longestJson).to.be.below(LIGHT_BYTES);
+      expect(holdMs).to.be.below(MAX_HOLD_MS);
+    });
   }
 });
 
