@@ -1,6 +1,6 @@
 import type { UrlCitation } from '../../contract/types.ts';
 import type { Source } from './chunk.ts';
-import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 
 export interface Citations {
   add(citation: UrlCitation): void;
@@ -9,13 +9,19 @@ export interface Citations {
   take(text: string): readonly UrlCitation[];
 }
 
+/** Those of one part. More are left out. */
+const MAX_CITATIONS = 1000;
+/** The weight of a citation without its text. Each has an event of its own. */
+const CITATION_WEIGHT = 1024;
+
 /** Each citation counts towards the limit of the log, which throws ApiError above it. */
 export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
   let citations: UrlCitation[] = [];
   let sources: readonly Source[] = [];
 
   function add(citation: UrlCitation): void {
-    log.grow(citation.url.length + citation.title.length + DETAIL_WEIGHT);
+    if (citations.length === MAX_CITATIONS) return;
+    log.grow(citation.url.length + citation.title.length + CITATION_WEIGHT);
     citations.push(citation);
   }
 
@@ -25,7 +31,10 @@ export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
       sources = given;
     },
     take(text) {
-      for (const citation of citationsInText(text, sources)) add(citation);
+      for (const citation of citationsInText(text, sources)) {
+        if (citations.length === MAX_CITATIONS) break;
+        add(citation);
+      }
       const taken = citations;
       citations = [];
       return taken;

@@ -36,7 +36,7 @@ export interface EventLog {
 const MAX_WEIGHT = 8 * 1024 * 1024;
 /** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
-/** The weight of a log probability or a citation without its text. */
+/** The weight of an alternative of a token, or of a piece of state, without its text. */
 export const DETAIL_WEIGHT = 16;
 
 /** Starts with a response without output, which becomes the snapshot and is changed. */

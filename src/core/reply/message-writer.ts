@@ -109,7 +109,10 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
   }
 }
 
+/** In UTF-16 code units. The last events repeat each of them several times. */
+const LOGPROB_WEIGHT = 256;
+
 function weightOf({ token, bytes, top_logprobs: top }: LogProb): number {
-  const own = token.length + bytes.length + DETAIL_WEIGHT;
+  const own = token.length + bytes.length + LOGPROB_WEIGHT;
   return top.reduce((sum, other) => sum + other.token.length + other.bytes.length + DETAIL_WEIGHT, own);
 }

@@ -30,7 +30,11 @@ export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
         deltaLength += event.delta.length;
         return event.delta.length < LONG_TEXT ? undefined : write(event);
       }
-      if (!('response' in event)) return deltaLength < LONG_TEXT ? undefined : write(event);
+      if (!('response' in event)) {
+        // Each citation of a long text has one of these.
+        const repeats = deltaLength >= LONG_TEXT && event.type !== 'response.output_text.annotation.added';
+        return repeats ? write(event) : undefined;
+      }
       if (deltaLength < LONG_TEXT && echo === undefined) return undefined;
       const { type, response, ...rest } = event;
       return [`{"type":"${type}","response":`, ...writeResponse(response), `,${JSON.stringify(rest).slice(1)}`];

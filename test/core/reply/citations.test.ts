@@ -82,4 +82,14 @@ describe('createCitations', () => {
     citations.take('[1][1]');
     expect(weight - before).to.be.at.least(2 * 'https://example.com/1'.length);
   });
+
+  it('tells the first 1,000 of a part', () => {
+    citations.setSources(sources);
+    for (let left = 600; left > 0; left -= 1) citations.add(given('one'));
+    expect(citations.take('[1]'.repeat(600)).map(({ title }) => title)).to.deep.equal([
+      ...Array.from({ length: 600 }, () => 'one'),
+      ...Array.from({ length: 400 }, () => 'One'),
+    ]);
+    expect(citations.take('[1]')).to.have.length(1);
+  });
 });

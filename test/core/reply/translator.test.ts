@@ -301,15 +301,25 @@ describe('createTranslator', () => {
         times: 1,
       },
       {
-        name: 'citations',
-        chunk: chunkOf({ content: 'a', annotations: Array.from({ length: 200_000 }, () => ({ url: 'u' })) }),
-        times: 12,
+        name: 'citations of many parts',
+        chunk: chunkOf({ content: 'a', refusal: 'b', annotations: Array.from({ length: 1000 }, () => ({ url: 'u' })) }),
+        times: 9,
       },
       { name: 'citation addresses', chunk: chunkOf({ content: 'a', annotations: [{ url: megabyte }] }), times: 33 },
       {
         name: 'markers of citations',
-        chunk: { ...text('[1]'.repeat(100_000)), citations: ['u'.repeat(1000)] },
+        chunk: { ...text('[1]'.repeat(100_000)), citations: ['u'.repeat(10_000)] },
         times: 1,
+      },
+      {
+        name: 'log probabilities that say nothing',
+        chunk: {
+          choices: [
+            { index: 0, delta: { content: 'a' }, logprobs: { content: Array.from({ length: 40_000 }, () => ({})) } },
+          ],
+        },
+        times: 1,
+        logprobs: true,
       },
       {
         name: 'log probabilities',
@@ -338,23 +348,26 @@ describe('createTranslator', () => {
       });
     }
 
-    it('is not a list longer than a function call takes arguments', () => {
-      const many = 200_000;
+    it('is not 20,000 log probabilities, nor are the first 1,000 citations of a part', () => {
       const request = { ...PLAIN_REQUEST, top_logprobs: 1 };
       const chunk = {
+        citations: ['s'],
         choices: [
           {
             index: 0,
-            delta: { content: 'a', annotations: Array.from({ length: many }, () => ({ url: 'u' })) },
-            logprobs: { content: Array.from({ length: many }, () => ({ token: 'a' })) },
+            delta: { content: '[1]'.repeat(600), annotations: Array.from({ length: 600 }, () => ({ url: 'u' })) },
+            logprobs: { content: Array.from({ length: 20_000 }, () => ({ token: 'a' })) },
             finish_reason: 'stop',
           },
         ],
       };
-      const item = finalResponse(translate({ chunks: [chunk], done: true }, request)).output[0];
+      const more = { ...chunk, choices: [{ index: 0, delta: { annotations: chunk.choices[0]?.delta.annotations } }] };
+      const events = translate({ chunks: [more, chunk], done: true }, request);
+      const item = finalResponse(events).output[0];
       const part = item?.type === 'message' ? item.content[0] : undefined;
-      expect(part).to.have.property('logprobs').with.lengthOf(many);
-      expect(part).to.have.property('annotations').with.lengthOf(many);
+      expect(part).to.have.property('logprobs').with.lengthOf(20_000);
+      expect(part).to.have.property('annotations').with.lengthOf(1000);
+      expect(events.filter(({ type }) => type === 'response.output_text.annotation.added')).to.have.length(1000);
     });
   });
 

@@ -51,6 +51,14 @@ describe('createPiecesWriter', () => {
     expect(bytes.size).to.equal(1);
   });
 
+  it('leaves a citation of a long answer to others', () => {
+    const writer = createPiecesWriter(undefined);
+    writer.event(DELTA);
+    const annotation = { type: 'url_citation' as const, url: 'u', title: '', start_index: 0, end_index: 1 };
+    const type = 'response.output_text.annotation.added';
+    expect(writer.event({ type, ...PLACE, annotation_index: 0, annotation, sequence_number: 2 })).to.equal(undefined);
+  });
+
   it('writes the echo of a large request in the place of what a response repeats', () => {
     const echo = Buffer.from(JSON.stringify(echoOf(REQUEST, { echo: [] })).slice(1, -1));
     const writer = createPiecesWriter(echo);
