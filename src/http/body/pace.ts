@@ -9,6 +9,8 @@ const PACE_BYTES = 10 * 1024;
  * client. Returns how to stop; the end of the body stops it too.
  */
 export function watchPace(req: IncomingMessage, onSlow: () => void): () => void {
+  // A body that was read before has no event any more that would stop it.
+  if (req.readableEnded || req.destroyed) return () => undefined;
   const { socket } = req;
   let bytesBefore = socket.bytesRead - req.readableLength;
   const timer = setInterval(() => {
