@@ -21,7 +21,9 @@ describe('baseUrlOf', () => {
     });
   }
 
-  it('throws for a host that is none', () => {
-    expect(() => of('http', 'a b')).to.throw(ApiError, 'no valid host');
-  });
+  for (const host of ['a b', 'a.test:99999', '1.2.3.4.5', '[::::]']) {
+    it(`throws for ${host}, which is no host`, () => {
+      expect(() => of('http', host)).to.throw(ApiError, 'no valid host');
+    });
+  }
 });

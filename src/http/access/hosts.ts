@@ -13,9 +13,13 @@ const HOST = /^(?<name>[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 const LOCAL = /^(?:(?:[\w-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|host\.docker\.internal)\.?$/i;
 const HEALTH_PATHS = new Set(['/healthz', '/readyz']);
 
-/** Returns the name in a Host header, without the port; undefined if it is no valid host. */
+/**
+ * Returns the name in a Host header, without the port; undefined if it is no valid host, or has an
+ * address or a port that cannot be.
+ */
 export function hostNameOf(host: string): string | undefined {
-  return HOST.exec(host)?.groups?.['name']?.toLowerCase();
+  const name = HOST.exec(host)?.groups?.['name']?.toLowerCase();
+  return name !== undefined && URL.canParse(`http://${host}`) ? name : undefined;
 }
 
 /**

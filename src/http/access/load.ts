@@ -55,9 +55,10 @@ export function createLoad(limits: LoadLimits): Load {
 const SHARE = Symbol('share');
 type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 
-/** Counts each HTTP request until its reply is over. */
+/** Counts each HTTP request until its reply is over. OPTIONS has no caller, and is only refused. */
 export function limitLoad(load: Load): RequestHandler {
   return (req: Request, res, next) => {
+    if (req.method === 'OPTIONS') return next();
     const share = load.enter(callerOf(res).holder);
     req[SHARE] = share;
     res.once('close', () => {

@@ -107,8 +107,17 @@ describe('the host that a request names', () => {
     });
   }
 
-  it('is a 400 where a trusted proxy passes on one that is none', async () => {
-    const headers = { 'x-forwarded-host': 'a b', ...HANDSHAKE };
-    expect((await ask('/api/v1/responses', headers, { TRUST_PROXY: '1' })).status).to.equal(400);
-  });
+  for (const host of ['localhost:99999', '1.2.3.4.5', '[::::]']) {
+    it(`is a 400 as ${host}, which cannot be, also for a WebSocket`, async () => {
+      expect((await ask('/api/v1/responses', { host, ...HANDSHAKE })).status).to.equal(400);
+      expect((await ask('/api/v1/requests', { host })).status).to.equal(400);
+    });
+  }
+
+  for (const host of ['a b', 'a.test:99999']) {
+    it(`is a 400 where a trusted proxy passes on ${host}, which is none`, async () => {
+      const headers = { 'x-forwarded-host': host, ...HANDSHAKE };
+      expect((await ask('/api/v1/responses', headers, { TRUST_PROXY: '1' })).status).to.equal(400);
+    });
+  }
 });

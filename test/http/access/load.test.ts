@@ -33,6 +33,22 @@ describe('the limits of what runs at once', () => {
     return ((await reply.json()) as { error: { code: string } | null }).error?.code;
   }
 
+  it('do not count OPTIONS, which has no caller', async () => {
+    await open({ PASSTHROUGH_PATHS: '/v1/embeddings' });
+    for (const [path, status, allow] of [
+      ['/v1/models', 405, 'GET'],
+      ['/v1/models/m', 405, 'GET'],
+      ['/v1/chat/completions', 405, 'POST'],
+      ['/v1/embeddings', 405, 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+      ['/v1/nothing', 404, null],
+    ] as const) {
+      const preflight = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+      const refused = await fetch(`${gateway.url}${path}`, { method: 'OPTIONS', headers: preflight });
+      expect([refused.status, refused.headers.get('allow')], path).to.deep.equal([status, allow]);
+    }
+    expect(backend.requests).to.have.length(0);
+  });
+
   describe('MAX_CONCURRENT_REQUESTS', () => {
     it('refuses one more with 503 and when to come again, and takes the next when one is over', async () => {
       await open({
