@@ -138,6 +138,32 @@ describe('the cost of a request grows with its size', () => {
       },
     },
     {
+      name: 'of calls, and of pieces that belong to none of them',
+      count: 40,
+      work: (count) => {
+        const pieces = Array.from({ length: count }, (_, index) => [
+          { index, id: `call_${index}`, function: { name: 'look', arguments: '{' } },
+          ...Array.from({ length: 20 }, () => ({ id: 'other' })),
+        ]);
+        return () => read([chunkOf({ tool_calls: pieces.flat() })]);
+      },
+    },
+    {
+      name: 'of tools, and of pieces whose name may go on',
+      count: 40,
+      work: (count) => {
+        const tools = ['zzy', ...Array.from({ length: count }, (_, number) => `tool${number}`)].map((name) => ({
+          type: 'function' as const,
+          name,
+          parameters: {},
+        }));
+        const piece = { index: 0, id: 'a', function: { name: 'zz' } };
+        const pieces = Array.from({ length: 20 * count }, () => piece);
+        const request = { model: 'm', input: 'x', tools };
+        return () => translate({ chunks: [chunkOf({ tool_calls: pieces }), chunkOf({}, 'stop')], done: true }, request);
+      },
+    },
+    {
       name: 'of the words of an error',
       count: 2400,
       work: (count) => {

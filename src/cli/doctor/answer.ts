@@ -3,7 +3,7 @@ import { failureOf } from '../../backend/failures.ts';
 import { wholeChunks } from '../../backend/repeated-chunk.ts';
 import type { RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
-import { beginCall, findCall, type BackendCall } from '../../core/reply/match-call.ts';
+import { beginCall, createCallList, findCall } from '../../core/reply/match-call.ts';
 import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/reply/chunk.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readUsage } from '../../core/reply/usage.ts';
@@ -104,14 +104,14 @@ function saysSomething(value: unknown): boolean {
   return (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
 }
 
-function callsOf(chunks: readonly ChatChunk[]): SaidCall[] {
-  const calls: BackendCall[] = [];
+function callsOf(chunks: readonly ChatChunk[]): readonly SaidCall[] {
+  const calls = createCallList();
   for (const [number, chunk] of chunks.entries()) {
     const choice = choiceOf(chunk);
     for (const piece of choice === undefined ? [] : callPiecesOf(deltaOf(choice))) {
       const known = findCall(calls, piece, number);
       const call = known ?? beginCall(piece);
-      if (known === undefined) calls.push(call);
+      if (known === undefined) calls.add(call);
       call.lastChunk = number;
       call.name ||= piece.name;
       // A chunk after complete arguments repeats the call.
@@ -120,5 +120,5 @@ function callsOf(chunks: readonly ChatChunk[]): SaidCall[] {
       call.argumentsEnd.feed(piece.arguments);
     }
   }
-  return calls;
+  return calls.all;
 }

@@ -1,13 +1,13 @@
 import type { OutputItem } from '../../contract/types.ts';
 import { openCallWriter } from './call-writer.ts';
-import { beginCall, findCall, isRepetition, type BackendCall } from './match-call.ts';
+import { beginCall, createCallList, findCall, isRepetition, type BackendCall } from './match-call.ts';
 import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
 import { createJsonEnd } from './json-end.ts';
 import { collectState, type CallOfReply } from './reply-state.ts';
-import { beginsToolName, toolOfCall, type ReplyTools } from '../request/tools.ts';
+import { createNameBeginnings, toolOfCall, type ReplyTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
@@ -37,7 +37,9 @@ const NO_ARGUMENTS = '{}';
 
 /** `add` throws ApiError when there are too many calls, or when they are too long. */
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
-  const calls: BackendCall[] = [];
+  const list = createCallList();
+  const calls = list.all;
+  const beginsToolName = createNameBeginnings(tools);
   const callIds = new Set<string>(usedCallIds);
   let passedOn = 0;
 
@@ -60,7 +62,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
 
   return {
     add(piece, chunkNumber, beforeCall) {
-      const call = continueName(piece) ?? findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
+      const call = continueName(piece) ?? findCall(list, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
       collectState(log, call.state, piece);
       // Its arguments are complete, so this piece repeats the whole call or is empty.
@@ -93,14 +95,13 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     if (piece.name === '' || call?.writer !== undefined || call?.index === undefined) return undefined;
     const name = call.name + piece.name;
     const isSame = piece.index === call.index && (piece.id === '' || piece.id === call.backendId);
-    if (!isSame || !beginsToolName(tools, call.name) || !(tools.originals.has(name) || beginsToolName(tools, name)))
-      return undefined;
+    if (!isSame || !beginsToolName(call.name) || !(tools.originals.has(name) || beginsToolName(name))) return undefined;
     call.name = name;
     return call;
   }
 
   function isNamed({ name, arguments: given }: BackendCall): boolean {
-    return name !== '' && (given !== '' || !beginsToolName(tools, name));
+    return name !== '' && (given !== '' || !beginsToolName(name));
   }
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
@@ -109,7 +110,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     for (const call of calls) if (call.writer === undefined && call.name !== '') announce(call, beforeCall);
     closeComplete();
     const call = beginCall(piece);
-    calls.push(call);
+    list.add(call);
     return call;
   }
 

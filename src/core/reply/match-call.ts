@@ -37,20 +37,36 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
   };
 }
 
+export interface CallList {
+  readonly all: readonly BackendCall[];
+  add(call: BackendCall): void;
+  /** Returns the last call with the index and the id of the piece, where it has them. */
+  findLast(piece: Pick<CallPiece, 'index' | 'id'>): BackendCall | undefined;
+}
+
+/** A backend may send many pieces at once, so none of them is compared with all calls. */
+export function createCallList(): CallList {
+  const all: BackendCall[] = [];
+  const last = new Map<string, BackendCall>();
+  const keyOf = (index: number | undefined, id: string): string => `${index ?? ''}:${id}`;
+  return {
+    all,
+    add(call) {
+      const { index, backendId } = call;
+      all.push(call);
+      for (const at of [undefined, index]) for (const id of ['', backendId]) last.set(keyOf(at, id), call);
+    },
+    findLast: ({ index, id }) => last.get(keyOf(index, id)),
+  };
+}
+
 /**
  * Returns the call of a piece; undefined when the piece begins another call. Backends leave out the
  * index or the id, repeat the id or the name in every piece, give each piece an id of its own, or
  * use one index for two calls.
  */
-export function findCall(
-  calls: readonly BackendCall[],
-  piece: CallPiece,
-  chunkNumber: number,
-): BackendCall | undefined {
-  const sameIndex = (call: BackendCall) => piece.index === undefined || call.index === piece.index;
-  const candidate =
-    (piece.id === '' ? undefined : calls.findLast((call) => sameIndex(call) && call.backendId === piece.id)) ??
-    calls.findLast(sameIndex);
+export function findCall(calls: CallList, piece: CallPiece, chunkNumber: number): BackendCall | undefined {
+  const candidate = calls.findLast(piece) ?? calls.findLast({ index: piece.index, id: '' });
   return candidate === undefined || beginsAnother(candidate, piece, chunkNumber) ? undefined : candidate;
 }
 

@@ -14,6 +14,7 @@ import type {
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
+import { lazily } from '../lazily.ts';
 import type { Dialect } from '../dialects.ts';
 import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
@@ -208,9 +209,21 @@ export function toolOfCall(
   return callable === 'any' || callable.has(toolKey(tool)) ? tool : undefined;
 }
 
-/** Whether the name of an offered tool begins so, and goes on. */
-export function beginsToolName({ originals }: Pick<ReplyTools, 'originals'>, text: string): boolean {
-  return !originals.has(text) && [...originals.keys()].some((name) => name.startsWith(text));
+/** Returns a function that says whether the name of an offered tool begins so, and goes on. */
+export function createNameBeginnings({ originals }: Pick<ReplyTools, 'originals'>): (text: string) => boolean {
+  // Nearly every call has the name of a tool in one piece, and needs no search.
+  const sortNames = lazily(() => [...originals.keys()].toSorted());
+  return (text) => {
+    if (originals.has(text)) return false;
+    const names = sortNames();
+    let from = 0;
+    for (let to = names.length; from < to;) {
+      const middle = (from + to) >> 1;
+      if ((names[middle] ?? '') < text) from = middle + 1;
+      else to = middle;
+    }
+    return names[from]?.startsWith(text) ?? false;
+  };
 }
 
 /** The schema limits each list alone. This limits all lists of a request together. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findCall, isRepetition, type BackendCall } from '../../../src/core/reply/match-call.ts';
+import { createCallList, findCall, isRepetition, type BackendCall } from '../../../src/core/reply/match-call.ts';
 import type { CallPiece } from '../../../src/core/reply/chunk.ts';
 import { createJsonEnd, type JsonEnd } from '../../../src/core/reply/json-end.ts';
 
@@ -177,7 +177,9 @@ describe('findCall', () => {
 
   for (const { name, calls, piece: fields, at = 1, expected } of cases) {
     it(`a piece ${name}`, () => {
-      expect(findCall(calls, piece(fields), at)).to.deep.equal(expected);
+      const list = createCallList();
+      for (const each of calls) list.add(each);
+      expect(findCall(list, piece(fields), at)).to.deep.equal(expected);
     });
   }
 });
