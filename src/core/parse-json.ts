@@ -10,11 +10,16 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
     throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
   const isLarge = bytes.length > LARGE_BYTES;
-  const excess = excessOf(bytes);
-  if (excess !== undefined) throw tooMuch(excess);
+  refuseExcess(bytes);
   const value = parseText(decodeUtf8(bytes), isLarge);
   checkDepth(value);
   return value;
+}
+
+/** Throws ApiError `invalid_request` for a large body that has too much to be read. */
+export function refuseExcess(bytes: Buffer): void {
+  const excess = excessOf(bytes);
+  if (excess !== undefined) throw tooMuch(excess);
 }
 
 function tooMuch(excess: string): ApiError {

@@ -1,6 +1,6 @@
 import type { Identity } from '../identity/identities.ts';
 import { fieldsOf, readString, type Edit } from '../core/json-bytes.ts';
-import { parseJson } from '../core/parse-json.ts';
+import { parseJson, refuseExcess } from '../core/parse-json.ts';
 import { affinityOf, type Route, type Routes } from '../core/routes.ts';
 import { modelEdits } from './chat-body.ts';
 
@@ -13,9 +13,10 @@ export interface RoutedChat {
 
 /**
  * Routes a body that is passed through and names a model. Throws ApiError if no backend has the
- * model; the backend judges the rest of the body.
+ * model, or if the body has too much to be read; the backend judges the rest of it.
  */
 export function routeChat(bytes: Buffer, caller: Identity, routes: Routes): RoutedChat {
+  refuseExcess(bytes);
   const model = modelIn(bytes);
   if (model === '') return { edits: [] };
   const route = routes.choose(model, () => affinityOf(caller[0], parseJson(bytes)));

@@ -1,6 +1,7 @@
 import type { UnknownItem } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
-import { isObject, listOf, readJson } from '../json.ts';
+import { isObject, listOf } from '../json.ts';
+import { readBoundedJson } from '../json-size.ts';
 import { toShownImage, type PartForms } from './parts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -41,7 +42,7 @@ const HOSTED_CALLS: Readonly<Record<string, { readonly name: string; readonly re
   mcp_call: {
     name: 'Tool of an MCP server',
     read: ({ server_label: server, name, arguments: given, output, error }) => ({
-      asked: [name, server, toPhrase(typeof given === 'string' ? (readJson(given) ?? given) : given)],
+      asked: [name, server, toPhrase(typeof given === 'string' ? (readBoundedJson(given) ?? given) : given)],
       found: [output, toPhrase(error)],
     }),
   },

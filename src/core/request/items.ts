@@ -1,7 +1,8 @@
 import type { InputItem, InputPart, KnownItem } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './parts.ts';
-import { isObject, readJson } from '../json.ts';
+import { isObject } from '../json.ts';
+import { readBoundedJson } from '../json-size.ts';
 import { toContext } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
@@ -238,7 +239,7 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
 /** vLLM and Ollama refuse a whole history when the arguments of one call are not JSON. */
 function toArguments(text: string): string {
   if (text === '') return '{}';
-  return isObject(readJson(text)) ? toWellFormedJson(text) : JSON.stringify({ [UNREADABLE]: text });
+  return isObject(readBoundedJson(text)) ? toWellFormedJson(text) : JSON.stringify({ [UNREADABLE]: text });
 }
 
 const UNREADABLE = 'unreadable_arguments';

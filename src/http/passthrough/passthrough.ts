@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
 import { mergeModelLists } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
-import { LARGE_BYTES } from '../../core/json-size.ts';
+import { isHeavy } from '../../core/json-size.ts';
 import { routeChat } from '../../requests/route-chat.ts';
 import type { Route } from '../../core/routes.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
@@ -68,8 +68,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
     const bytes = await readBody(req, { maxBytes: maxBodyBytes });
     const caller = callerOf(res);
     const incoming = { facts: factsOf(res), caller, body: { bytes }, isServed: () => res.closed };
-    const { route, edits } =
-      bytes.length > LARGE_BYTES ? await large.routeChat(incoming) : routeChat(bytes, caller.identity, backends.routes);
+    const { route, edits } = isHeavy(bytes)
+      ? await large.routeChat(incoming)
+      : routeChat(bytes, caller.identity, backends.routes);
     return forward(req, res, { ...(route !== undefined && { route }), body: splice(incoming.body.bytes, edits) });
   };
 

@@ -303,4 +303,10 @@ describe('toPiece', () => {
         .that.deep.includes({ code, param, status: 400 });
     });
   }
+
+  it('takes arguments for text that have too much to be parsed', () => {
+    const huge = `{"a":[${'[],'.repeat(100_000)}[]]}`;
+    const piece = toPiece({ type: 'function_call', call_id: 'c', name: 'look', arguments: huge }, place);
+    expect(piece).to.have.property('arguments', JSON.stringify({ unreadable_arguments: huge }));
+  });
 });
