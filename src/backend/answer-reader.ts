@@ -1,4 +1,5 @@
-import { chunkFromCompletion } from '../core/reply/completion.ts';
+import { chunkFromCompletion, chunkFromUnparsed } from '../core/reply/completion.ts';
+import type { ChatChunk } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
 import { excessOf } from '../core/json-size.ts';
@@ -116,23 +117,24 @@ function createCompletionReader({ toError }: AnswerReaderOptions): SseReader {
       length += bytes.length;
       if (length > MAX_COMPLETION_BYTES) {
         pieces.length = 0;
-        return tooLarge();
+        return tooLarge({});
       }
       pieces.push(bytes);
       return NOTHING;
     },
     end() {
       const bytes = Buffer.concat(pieces);
-      return excessOf(bytes) === undefined ? readCompletion(bytes.toString(), toError) : tooLarge();
+      return excessOf(bytes) === undefined ? readCompletion(bytes, toError) : tooLarge(chunkFromUnparsed(bytes));
     },
   };
 }
 
-function tooLarge(): SseRead {
-  return { ...NOTHING, failure: invalid('The backend sent an answer that is too large.') };
+function tooLarge(unparsed: ChatChunk): SseRead {
+  return { ...NOTHING, failure: invalid('The backend sent an answer that is too large.'), unparsed };
 }
 
-function readCompletion(text: string, toError: AnswerReaderOptions['toError']): SseRead {
+function readCompletion(bytes: Buffer, toError: AnswerReaderOptions['toError']): SseRead {
+  const text = bytes.toString();
   const completion = readJson(text);
   if (isObject(completion)) {
     const error = errorIn(completion);
@@ -141,8 +143,11 @@ function readCompletion(text: string, toError: AnswerReaderOptions['toError']): 
   }
   // Some backends explain an error with status 200 (Google sends it in a list).
   const isExplained = completion !== undefined && readErrorBody(text).message !== '';
-  const failure = isExplained ? toError(text) : invalid('The backend sent an answer that is not a chat completion.');
-  return { ...NOTHING, failure };
+  if (isExplained) return { ...NOTHING, failure: toError(text) };
+  const failure = invalid('The backend sent an answer that is not a chat completion.');
+  // Python writes and reads NaN, which is no JSON.
+  const unparsed = completion === undefined ? chunkFromUnparsed(bytes) : {};
+  return { ...NOTHING, failure, ...('choices' in unparsed && { unparsed }) };
 }
 
 function bodyOf(error: unknown): string {

@@ -12,6 +12,8 @@ const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /** A failure comes after the chunks of its read and ends the stream. */
 export interface SseRead extends ChatBatch {
   readonly failure?: ApiError;
+  /** What is known of an answer that was not parsed, which may hold output; set beside the failure. */
+  readonly unparsed?: ChatChunk;
 }
 
 export interface SseReader {
@@ -29,8 +31,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     onEvent,
     onError(error) {
       // The standard ignores unknown fields and bad `retry` lines.
-      if (error.type === 'max-buffer-size-exceeded')
-        failure ??= invalid('The backend sent an event that is too large.');
+      if (error.type === 'max-buffer-size-exceeded') failUnparsed('The backend sent an event that is too large.');
     },
     maxBufferSize: MAX_EVENT_CHARACTERS,
   });
@@ -38,6 +39,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   let chunks: ChunkOrText[] = [];
   let done = false;
   let failure: ApiError | undefined;
+  let isUnparsed = false;
   let atEnd = false;
   let isFinished = false;
   /** Home-made servers end a broken answer with an error of their own form, and then `[DONE]`. */
@@ -47,7 +49,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     if (isOver()) return;
     const data = event.data.trim();
     if (data.length > LARGE_BYTES && excessOf(Buffer.from(data)) !== undefined) {
-      failure = invalid('The backend sent an event that is too large.');
+      failUnparsed('The backend sent an event that is too large.');
       return;
     }
     if (data === '[DONE]') {
@@ -71,8 +73,14 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       repeated.learn(data, chunk);
     } else if (!atEnd && !KEEP_ALIVE.test(data)) {
       // At the end an event may be cut. The translator notices that the finish reason is missing.
-      failure = invalid('The backend sent an event that is not a JSON object.');
+      failUnparsed('The backend sent an event that is not a JSON object.');
     }
+  }
+
+  function failUnparsed(message: string): void {
+    if (isOver()) return;
+    failure = new ApiError('upstream_invalid_response', { message });
+    isUnparsed = true;
   }
 
   function noteChunk(chunk: ChatChunk): void {
@@ -102,7 +110,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     const read = { chunks, done };
     // What is kept here would live through a collection while the end of the request is written.
     chunks = [];
-    return failure === undefined ? read : { ...read, failure };
+    return failure === undefined ? read : { ...read, failure, ...(isUnparsed && { unparsed: {} }) };
   }
 
   function isOver(): boolean {
@@ -144,7 +152,3 @@ function toBuffer(bytes: Uint8Array): Buffer {
 
 /** Some servers send one of these in the pauses of the model. */
 const KEEP_ALIVE = /^(?:null|"?(?:ping|pong|heartbeat|keep-?alive)"?)$/i;
-
-function invalid(message: string): ApiError {
-  return new ApiError('upstream_invalid_response', { message });
-}

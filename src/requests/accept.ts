@@ -357,7 +357,9 @@ function writeEnd(
 ): RecordEnd {
   const { reported } = ending;
   const modelCall = modelCallOf(plan, incoming.caller.identity, ending.outputLength);
-  if (isWhole(reported)) estimator.learn(modelCall, reported.usage);
+  // What failed may have been passed on without being read.
+  const isRead = ending.failure === null || isCancel(ending.failure);
+  if (isRead && isWhole(reported)) estimator.learn(modelCall, reported.usage);
   const outcome = outcomeOf(ending, {
     completedAtMs: clock(),
     keyOwner,

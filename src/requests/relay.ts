@@ -69,7 +69,10 @@ async function relay(
   let isEndTold = false;
   let telling: Promise<void> | undefined;
   let isJson = false;
+  /** Of what was not parsed, or not yet. */
   let unreadBytes = 0;
+  /** Set once the answer cannot be read any further, while the rest is passed on. */
+  let unreadable: ApiError | undefined;
   // A completion in JSON comes with its finish reason and its usage.
   const isAlmostOver = (): boolean => meter.finishing || unreadBytes > 0;
   const awaitsUsage = (): boolean => isAlmostOver() && !meter.ended && !isWhole(meter.reported);
@@ -91,19 +94,20 @@ async function relay(
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await accepted.whenDecided();
     if (reading.isForUsage()) signal.throwIfAborted();
-    if (refusal === undefined) meter.end(false);
+    if (unreadable !== undefined) failUnread(unreadable);
+    else if (refusal === undefined) meter.end(false);
     else meter.fail(refusal.error);
     const failure = await settle();
     if (refusal !== undefined) incoming.sendRefusal(refusal);
-    else if (failure === null || isEndTold) reply?.end();
+    else if (failure === null || failure === unreadable || isEndTold) reply?.end();
     else throw failure;
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
     // What stops the reading while the end is being recorded comes too late.
     await telling?.catch(() => undefined);
-    // JSON that was cut has not been parsed, so that its bytes count as output.
-    if (reading.isForUsage()) meter.addUnread(unreadBytes);
-    meter.fail(error);
+    // JSON that was cut has not been parsed.
+    if (reading.isForUsage() || unreadable !== undefined) failUnread(error);
+    else meter.fail(error);
     const failure = await accepted.settle(meter);
     if (reply === undefined) throw failure ?? error;
     // A connection that breaks after the finish reason has broken nothing.
@@ -122,23 +126,33 @@ async function relay(
   }
 
   /** Nobody is left to be told. */
-  function takeUsage({ bytes, chunks, done }: RelayedRead): void {
-    count(bytes, chunks);
-    for (const chunk of chunks) meter.feed(chunk);
-    if (done || isWhole(meter.reported)) signal.throwIfAborted();
+  function takeUsage(read: RelayedRead): void {
+    measure(read);
+    if (read.done || isWhole(meter.reported)) signal.throwIfAborted();
   }
 
-  function count(bytes: Uint8Array, chunks: RelayedRead['chunks']): void {
-    if (isJson) unreadBytes = chunks.length > 0 ? 0 : unreadBytes + bytes.length;
+  function measure({ bytes, chunks, failure, unparsed }: RelayedRead): void {
+    for (const chunk of chunks) meter.feed(chunk);
+    if (isJson && chunks.length > 0) unreadBytes = 0;
+    else if (isJson || unreadable !== undefined || unparsed !== undefined) unreadBytes += bytes.length;
+    if (unparsed === undefined) return;
+    meter.feed(unparsed);
+    unreadable ??= failure;
+  }
+
+  /** What the client may have got without being read counts as output. */
+  function failUnread(error: ApiError): void {
+    meter.addUnread(unreadBytes);
+    meter.fail(error);
   }
 
   /** A returned promise pauses the backend while the store or the client is slow. */
-  function take({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
+  function take(read: RelayedRead): Promise<void> | undefined {
+    const { bytes, chunks, done, failure } = read;
     const wasOver = meter.ended;
-    count(bytes, chunks);
-    for (const chunk of chunks) meter.feed(chunk);
+    measure(read);
     noteRead(facts, chunks.length, meter.hasOutput);
-    if (failure !== undefined) meter.fail(failure);
+    if (failure !== undefined && unreadable === undefined) meter.fail(failure);
     else if (done) meter.end(true);
     if (wasOver || !meter.ended) return reply?.write(bytes);
     // These bytes tell the end.

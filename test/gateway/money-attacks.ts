@@ -243,6 +243,55 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       }
     });
 
+    describe('pays for an answer that is not parsed', () => {
+      const manyNames = `,"logprobs":[${'{"token":"a","logprob":-1,"bytes":[1]},'.repeat(17_000)}{}]`;
+      const large = `,"hidden_states":"${'a'.repeat(8 * 1024 * 1024)}"`;
+      const notJson = ',"logprobs":[NaN]';
+      const usage = { ...USAGE, completion_tokens: 800, total_tokens: 811 };
+      const reported = 11 * 2 + 800 * 10;
+      const answers: readonly { name: string; extra: string; usage?: object; cost: number; fields?: object }[] = [
+        { name: 'with many names', extra: manyNames, usage, cost: reported },
+        { name: 'with many names and no usage', extra: manyNames, cost: 5 * 2 + 50 * 10 },
+        { name: 'of more than 8 MiB', extra: large, usage, cost: 5 * 2 + 50 * 10 },
+        { name: 'with what is no JSON', extra: notJson, usage, cost: reported },
+      ];
+      for (const { name: how, extra, usage: counted, cost } of answers) {
+        for (const limits of [{ creditsMicro: PLENTY }, { limits: { tokensPerMinute: 100_000 } }]) {
+          it(`${how}, ${JSON.stringify(limits)}`, async () => {
+            const key = await gateway.issue(limits);
+            const choice = `{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi"}${extra}}`;
+            const body = `{"model":"m","choices":[${choice}]${counted ? `,"usage":${JSON.stringify(counted)}` : ''}}`;
+            backend.reply(async ({ start, write, end }) => {
+              start(200, { 'content-type': 'application/json' });
+              await write(body);
+              end();
+            });
+            const reply = await send('chat completions as JSON', key.secret, { fields: { max_tokens: 50 } });
+            expect(await reply.text()).to.equal(body);
+            const record = await recordOf(key.secret);
+            expect(record.usage_estimated).to.equal(cost !== reported);
+            expect(record.cost).to.be.within(cost, cost + 20);
+          });
+        }
+      }
+
+      it('with the rest of a stream after an event that cannot be read', async () => {
+        const key = await gateway.issue({ creditsMicro: PLENTY });
+        backend.reply(async ({ start, sse, write, end }) => {
+          start();
+          await sse(text('Hello'));
+          await write('data: {"choices":[{"logprobs":NaN}]}\n\n');
+          for (let count = 0; count < 100; count += 1) await sse(text('some words '.repeat(100)));
+          end();
+        });
+        const reply = await send('chat completions as a stream', key.secret, {});
+        expect(await reply.text()).to.contain('some words some words');
+        const record = await recordOf(key.secret);
+        expect(record.usage_estimated).to.equal(true);
+        expect(record.cost).to.be.at.least(4096 * 10);
+      });
+    });
+
     describe('pays for what was written', () => {
       for (const way of WAYS) {
         it(`when it leaves with the whole answer, before its usage: ${way}`, async () => {
