@@ -462,9 +462,110 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           const reply = await send(way, secret, { fields: { [limit]: 50_000 } });
           await expectRefused(reply, 402, 'insufficient_credits', '');
         });
+
+        it(`where it names several limits, 50 times at once, with 6,000 tokens a minute: ${way}`, async () => {
+          const { secret } = await gateway.issue({ limits: { tokensPerMinute: 6000 } });
+          const decided = Promise.withResolvers<void>();
+          backend.always(async (stage) => {
+            await decided.promise;
+            await answer()(stage);
+          });
+          const limits = isChat(way)
+            ? { max_tokens: 1, max_completion_tokens: 5000 }
+            : { max_tokens: 1, [limit]: 5000 };
+          let undecided = 49;
+          const statuses = await Promise.all(
+            Array.from({ length: 50 }, async () => {
+              const reply = await send(way, secret, { fields: limits });
+              if (reply.status === 429 && --undecided === 0) decided.resolve();
+              await reply.text();
+              return reply.status;
+            }),
+          );
+          expect(statuses.filter((status) => status === 200)).to.have.lengthOf(1);
+          expect(statuses.filter((status) => status === 429)).to.have.lengthOf(49);
+          expect(backend.requests.map(({ body }) => limitsIn(body))).to.deep.equal([{ max_tokens: 5000 }]);
+        });
+      }
+
+      const several: readonly { limits: Readonly<Record<string, number>>; told: number }[] = [
+        { limits: { max_tokens: 1, max_completion_tokens: 50_000 }, told: 50_000 },
+        { limits: { max_completion_tokens: 1, max_tokens: 50_000 }, told: 50_000 },
+        { limits: { max_completion_tokens: 50_000 }, told: 50_000 },
+        { limits: { max_completion_tokens: 1, max_tokens: 0 }, told: 4096 },
+      ];
+      for (const [way, { limits, told }] of pairsOf(CHATS, several)) {
+        it(`where it names ${JSON.stringify(limits)}: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          await run(way, key, { fields: limits });
+          expect(limitsIn(backend.requests[0]?.body)).to.deep.equal({ max_tokens: told });
+          expect(await heldFor(key)).to.be.at.least(told * 10);
+        });
+      }
+
+      const foreign: readonly object[] = [
+        { max_tokens: 50_000, max_completion_tokens: 50_000 },
+        { n_predict: 50_000 },
+        { N_Predict: 50_000, Max_Tokens: 50_000 },
+        { extra_body: { max_tokens: 50_000, n_predict: 50_000 } },
+        { options: { num_predict: 50_000 } },
+      ];
+      for (const [way, fields] of pairsOf(RESPONSES, foreign)) {
+        it(`where it also names ${JSON.stringify(fields)}: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          await run(way, key, { fields: { max_output_tokens: 100, ...fields } });
+          expect(limitsIn(backend.requests[0]?.body)).to.deep.equal({ max_tokens: 100 });
+        });
+      }
+
+      const refused: readonly { param: string; fields: object }[] = [
+        { param: 'n_predict', fields: { max_tokens: 1, n_predict: 50_000 } },
+        { param: 'N_PREDICT', fields: { max_tokens: 1, N_PREDICT: 50_000 } },
+        { param: 'Max_Tokens', fields: { max_tokens: 1, Max_Tokens: 50_000 } },
+        { param: 'MAX_COMPLETION_TOKENS', fields: { max_tokens: 1, MAX_COMPLETION_TOKENS: 50_000 } },
+        { param: 'max_to\u212aens', fields: { max_tokens: 1, ['max_to\u212aens']: 50_000 } },
+        { param: 'max_new_tokens', fields: { max_tokens: 1, max_new_tokens: 50_000 } },
+        { param: 'options', fields: { max_tokens: 1, options: { num_predict: 50_000 } } },
+        { param: 'extra_body.max_tokens', fields: { max_tokens: 1, extra_body: { max_tokens: 50_000 } } },
+        { param: 'N', fields: { n: 1, N: 50 } },
+        { param: 'Stream_Options', fields: { Stream_Options: {} } },
+        { param: 'stream_options.Include_Usage', fields: { stream_options: { Include_Usage: false } } },
+      ];
+      for (const [way, { param, fields }] of pairsOf(CHATS, refused)) {
+        it(`by ${JSON.stringify(fields)}: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+          await expectRefused(await send(way, secret, { fields }), 400, 'unsupported_parameter', param);
+        });
+      }
+
+      const doubled: readonly { param: string; fields: string }[] = [
+        { param: 'model', fields: '"model":"dear"' },
+        { param: 'max_tokens', fields: '"max_tokens":1,"max_tokens":50000' },
+        { param: 'n', fields: '"n":1,"n":50' },
+        { param: 'tools', fields: '"tools":[],"tools":[{"type":"web_search"}]' },
+        { param: 'stream_options', fields: '"stream_options":{"include_usage":true},"stream_options":{}' },
+        {
+          param: 'stream_options.include_usage',
+          fields: '"stream_options":{"include_usage":true,"include_usage":false}',
+        },
+      ];
+      for (const [way, { param, fields }] of pairsOf(CHATS, doubled)) {
+        it(`by a field that is given twice, ${param}: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+          const body = JSON.stringify(bodyOf(way, {})).replace(/\}$/, `,${fields}}`);
+          await expectRefused(await callerOf(gateway.url, secret).complete(body), 400, 'invalid_request', param);
+        });
       }
     });
   });
+}
+
+/** What limits the output of a request to the backend, by any name that a backend may know. */
+function limitsIn(body: unknown): object {
+  const names = Object.entries(body as object).filter(([name]) => /tokens|predict|extra_body|options$/i.test(name));
+  return Object.fromEntries(names.filter(([name]) => name !== 'stream_options'));
 }
 
 /** An answer that names this model. */
