@@ -43,16 +43,39 @@ export function createFailureLimit(options: {
   };
 }
 
-/** Returns what one party controls: an IPv4 address or 64 bits of IPv6; other text is cut short. */
+/**
+ * Returns what one party controls: an IPv4 address or 64 bits of IPv6; other text is cut short.
+ * Some proxies write the port too, which a client chooses freely.
+ */
 export function networkOf(address: string): string {
-  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (ipv4 !== undefined) return ipv4;
-  if (!isIPv6(address)) return address.slice(0, 64);
-  const [front = [], back = []] = address.toLowerCase().split('::').map(groupsOf);
-  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0');
-  return [...front, ...zeros, ...back].slice(0, 4).join(':');
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
+  if (!isIPv6(bare)) return bare.slice(0, 64);
+  const [front = [], back = []] = withoutZone(bare).toLowerCase().split('::').map(groupsOf);
+  const zeros = Array.from({ length: 8 - front.length - back.length }, () => 0);
+  const groups = [...front, ...zeros, ...back];
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped) return groups.slice(6).flatMap(bytesOf).join('.');
+  return groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':');
 }
 
-function groupsOf(part: string): string[] {
-  return part === '' ? [] : part.split(':');
+function withoutZone(address: string): string {
+  return address.split('%', 1)[0] ?? '';
+}
+
+function groupsOf(part: string): number[] {
+  return part === '' ? [] : part.split(':').flatMap(numbersOf);
+}
+
+/** The last two groups can be written as an IPv4 address. */
+function numbersOf(group: string): number[] {
+  if (!group.includes('.')) return [parseInt(group, 16)];
+  const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
+  return [a * 256 + b, c * 256 + d];
+}
+
+function bytesOf(group: number): number[] {
+  return [group >> 8, group & 0xff];
 }
