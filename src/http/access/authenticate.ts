@@ -74,9 +74,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
     static(credentials, apiKey) {
       if (!isListed(apiKey)) throw refuse(credentials, 'invalid_api_key');
       const identity = identities.caller(apiKey);
-      // Whoever guesses must not learn at once which guess is right.
-      if (apiKey.length < SAFE_LENGTH && !taken.has(identity[0])) failures.check(networkOf(credentials.ip ?? ''));
-      taken.add(identity[0]);
+      if (apiKey.length < SAFE_LENGTH) checkShort(identity, networkOf(credentials.ip ?? ''));
       return { caller: { identity, backendHeaders: {}, holder: holderOf(identity) } };
     },
     async managed(credentials, apiKey) {
@@ -108,6 +106,13 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       };
     },
   };
+
+  /** Whoever guesses must not learn at once which guess is right, also of a key that others use. */
+  function checkShort([name]: Identity, network: string): void {
+    const seen = `${name} ${network}`;
+    if (!taken.has(seen)) failures.check(network);
+    taken.add(seen);
+  }
 
   async function findKey(credentials: Credentials, hash: Identity): Promise<StoredKey> {
     const key = await options.accounts.findKeyByHash(hash);
