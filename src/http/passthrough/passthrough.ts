@@ -112,7 +112,8 @@ export function createPassthrough(options: PassthroughOptions): Router {
       // An answer to HEAD would have no list.
       req.method = 'GET';
       return forward(req, res, {
-        ...(forCodex && { path: '/models' }),
+        // What a caller's query leaves out must not be missing for the others.
+        ...((isShared || forCodex) && { path: '/models' }),
         edit(status, answer) {
           if (status !== 200) return undefined;
           const list = toList(answer);

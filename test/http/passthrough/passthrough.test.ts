@@ -721,6 +721,14 @@ describe('passthrough', () => {
       expect(backend.requests.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
     });
 
+    it('does not let the query of one caller decide what list the others get', async () => {
+      await open({ upstreamApiKey: 'sk-own' });
+      backend.always({ json: { object: 'list', data: [{ id: 'm' }] } });
+      await call('/v1/models?limit=0');
+      await call('/v1/models');
+      expect(backend.requests.map(({ path }) => path)).to.deep.equal(['/v1/models']);
+    });
+
     it('names the fields that the backend refuses for a model, under each of its names', async () => {
       const refusals = { any: () => true, forModel: (model: string) => (model === 'm' ? ['verbosity' as const] : []) };
       await open({ modelAliases: new Map([['mine', 'm']]), refusals });
