@@ -70,6 +70,8 @@ function createApi(services: Services): Router {
   const watch = watchRunning(services);
   const requests = createRequestRoutes(services);
   const { limitReads, limitLists } = createReadLimits(services);
+  // Who polls a lot can still cancel.
+  const { limitReads: limitCancels } = createReadLimits(services);
   const api = express.Router();
   api.use(takeKeyFromProtocols, authenticate(services.authenticator));
   api
@@ -81,13 +83,14 @@ function createApi(services: Services): Router {
   api.route('/responses/compact').post(limitBoth, postCompaction(services)).all(methodNotAllowed('POST'));
   api.route('/requests').get(limitReads, limitLists, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
-  api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
+  api.route('/requests/:id/cancel').post(limitCancels, requests.cancel).all(methodNotAllowed('POST'));
   api.route('/usage').get(limitReads, showUsage(services)).all(methodNotAllowed('GET'));
-  api.route('/key').get(showKey(services)).all(methodNotAllowed('GET'));
+  api.route('/key').get(limitReads, showKey(services)).all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {
     api.route('/chat/completions').post(limitBoth, createChatCompletion(services)).all(methodNotAllowed('POST'));
   }
+  api.get('/models/*id', limitReads);
   api.use(limit, watch, createPassthrough(services));
   return api;
 }

@@ -36,7 +36,7 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
       const limit = Math.max(READS_PER_MINUTE, READS_PER_REQUEST * (key?.limits.requestsPerMinute ?? 0));
       if (count > limit) {
         const seconds = Math.ceil(((now + 1) * MINUTE_MS - atMs) / 1000);
-        throw refusal(`The API key may read records ${limit} times a minute. Try again in ${seconds} s.`, seconds);
+        throw refusal(`The API key may do this ${limit} times a minute. Try again in ${seconds} s.`, seconds);
       }
       reads.set(name, count);
       next();

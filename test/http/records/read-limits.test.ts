@@ -67,6 +67,23 @@ describe('reading records', () => {
     return [...statuses];
   }
 
+  it('counts the limits of a key and single models, while a cancel has a minute of its own', async () => {
+    await readTimes(600);
+    expect((await read('/api/v1/key')).status).to.equal(429);
+    expect((await read('/api/v1/models/m')).status).to.equal(429);
+    expect(backend.requests).to.have.length(0);
+    const statuses = new Set<number>();
+    for (let done = 0; done < 600; done += 1) statuses.add(await cancel());
+    expect([...statuses, await cancel()]).to.deep.equal([404, 429]);
+  });
+
+  async function cancel(): Promise<number> {
+    const headers = { authorization: `Bearer ${TEST_KEY}` };
+    const reply = await fetch(`${gateway.url}${RECORD}/cancel`, { method: 'POST', headers });
+    await reply.text();
+    return reply.status;
+  }
+
   it('has a minute of its own, for each key', async () => {
     expect(await readTimes(600)).to.deep.equal([404]);
     const refused = await read('/api/v1/usage');
