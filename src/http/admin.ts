@@ -6,7 +6,7 @@ import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from './body/body.ts';
-import { methodNotAllowed } from './error-handler.ts';
+import { methodNotAllowed, notFound } from './error-handler.ts';
 import type { AdminRequests } from './records/admin-requests.ts';
 import { invalidQuery, readText } from './records/query.ts';
 
@@ -50,6 +50,8 @@ export function createAdminApi(options: AdminOptions): Router {
   admin.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
   admin.use('/keys', requireManaged(mode), createKeyRoutes(administration));
   admin.use('/groups', requireManaged(mode), createGroupRoutes(administration));
+  // What follows outside may allow other origins.
+  admin.use(notFound);
   return admin;
 }
 

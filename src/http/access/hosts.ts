@@ -11,7 +11,7 @@ export interface AllowHostsOptions {
 
 const HOST = /^(?<name>[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 const LOCAL = /^(?:(?:[\w-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|host\.docker\.internal)\.?$/i;
-const HEALTH_PATHS = new Set(['/healthz', '/readyz']);
+const HEALTH_PATH = /^\/(?:healthz|readyz)\/?$/i;
 
 /**
  * Returns the name in a Host header, without the port; undefined if it is no valid host, or has an
@@ -33,7 +33,7 @@ export function allowHosts(options: AllowHostsOptions): RequestHandler {
   return (req, _res, next) => {
     // HTTP/1.0 has no Host header, and no browser speaks it.
     const name = req.headers.host === undefined ? host : (hostNameOf(req.headers.host) ?? '');
-    if (!LOCAL.test(name) && !allowed.has(name) && !HEALTH_PATHS.has(req.path)) {
+    if (!LOCAL.test(name) && !allowed.has(name) && !HEALTH_PATH.test(req.path)) {
       throw new ApiError('host_not_allowed', {
         message:
           'This gateway does not serve the host that the request names. Its operator can add it to ALLOWED_HOSTS.',

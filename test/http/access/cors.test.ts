@@ -49,6 +49,12 @@ describe('CORS_ORIGINS', () => {
     });
   }
 
+  it('allows no other origin on a path of the admin API that does not exist', async () => {
+    gateway = await openGateway({ CORS_ORIGINS: PAGE, ADMIN_TOKEN: 'the-token-of-the-operator' });
+    const reply = await preflight('/admin/v1/nothing', PAGE);
+    expect([reply.status, reply.headers.get('access-control-allow-origin')]).to.deep.equal([404, null]);
+  });
+
   function create(origin: string, request: object = {}): Promise<Response> {
     return gateway.create({ model: 'm', input: 'Hi', ...request }, { headers: { origin } });
   }

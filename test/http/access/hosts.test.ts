@@ -81,7 +81,7 @@ describe('the host that a request names', () => {
     expect((await ask('/api/v1/responses', headers)).status).to.equal(421);
   });
 
-  for (const path of ['/healthz', '/readyz']) {
+  for (const path of ['/healthz', '/readyz', '/healthz/', '/READYZ']) {
     it(`may be any for ${path}`, async () => {
       expect((await ask(path, { host: 'probe.example' })).status).to.equal(200);
     });
