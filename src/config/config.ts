@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Dialect } from '../core/dialects.ts';
 import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
@@ -98,6 +98,7 @@ export interface Config {
   readonly metricsToken: string | null;
   readonly metricsPort: number | null;
   readonly metricsHost: string;
+  readonly isMetricsLoopback: boolean;
   /** Null sends no alerts. */
   readonly alertWebhook: AlertWebhook | null;
   /** In percent, the lowest one first. */
@@ -319,8 +320,17 @@ function findDoubtful({
   return warnings;
 }
 
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8);
+LOOPBACK.addAddress('::1', 'ipv6');
+
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  // The URL parser normalizes every notation that can be listened on, such as LOCALHOST and 127.1.
+  const address = host.replace(/%.*$/, '');
+  const name =
+    URL.parse(`http://${isIPv6(address) ? `[${address}]` : address}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  if (isIP(name) === 0) return name === 'localhost' || name === 'localhost.';
+  return LOOPBACK.check(name, isIPv6(name) ? 'ipv6' : 'ipv4');
 }
 
 function toConfig(
@@ -396,6 +406,7 @@ function toConfig(
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,
     metricsHost: settings.METRICS_HOST,
+    isMetricsLoopback: isLoopback(settings.METRICS_HOST),
     alertWebhook: toWebhook(settings),
     alertThresholds: Object.freeze(
       settings.ALERT_THRESHOLDS.split(',')

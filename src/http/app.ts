@@ -38,7 +38,7 @@ import type { Services } from './services.ts';
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
   const { corsOrigins } = services;
-  const app = begin(services);
+  const app = begin(services, services);
   // No page of another origin may administer.
   app.use('/admin/v1', createAdmin(services));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
@@ -58,7 +58,8 @@ export function createApp(services: Services): Express {
 
 /** Returns the app of `METRICS_PORT`, which serves only the metrics. */
 export function createMetricsApp(services: Services): Express {
-  const app = begin(services);
+  const { metricsHost, isMetricsLoopback } = services;
+  const app = begin(services, { host: metricsHost, isLoopback: isMetricsLoopback });
   app.route('/metrics').get(metricsOf(services)).all(methodNotAllowed('GET'));
   return end(app);
 }
@@ -120,12 +121,12 @@ function createAdmin(services: Services): RequestHandler {
   });
 }
 
-function begin(services: Services): Express {
+function begin(services: Services, { host, isLoopback }: Pick<Services, 'host' | 'isLoopback'>): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', services.trustProxy);
-  app.use(secureApi, observeRequests(services), allowHosts(services));
+  app.use(secureApi, observeRequests(services), allowHosts({ ...services, host, isLoopback }));
   if (services.trustProxy === 0) app.use(warnOfProxy(services));
   if (services.demo) app.use(markDemo);
   return app;

@@ -87,6 +87,7 @@ describe('readConfig', () => {
       metricsToken: null,
       metricsPort: null,
       metricsHost: '127.0.0.1',
+      isMetricsLoopback: true,
       alertWebhook: null,
       alertThresholds: [80, 95, 100],
       warnings: [],
@@ -487,6 +488,36 @@ describe('readConfig', () => {
       return path;
     }
   });
+
+  for (const { isLocal, hosts } of [
+    {
+      isLocal: true,
+      hosts: [
+        '127.0.0.1',
+        '127.255.0.3',
+        '127.1',
+        '::1',
+        '0:0:0:0:0:0:0:1',
+        '::0001',
+        '::1%lo',
+        '::ffff:127.0.0.1',
+        'localhost',
+        'LOCALHOST',
+        'LocalHost.',
+      ],
+    },
+    {
+      isLocal: false,
+      hosts: ['0.0.0.0', '::', '10.0.0.5', '128.0.0.1', '::2', 'fe80::1%eth0', '127.example', 'localhost.example'],
+    },
+  ]) {
+    for (const host of hosts) {
+      it(`takes ${host} for ${isLocal ? 'a' : 'no'} loopback address, of the API and of the metrics`, () => {
+        expect(readConfig({ ...BACKEND, HOST: host }).isLoopback).to.equal(isLocal);
+        expect(readConfig({ METRICS_HOST: host }).isMetricsLoopback).to.equal(isLocal);
+      });
+    }
+  }
 
   const doubts: readonly { env: Environment; warnings: readonly string[] }[] = [
     {

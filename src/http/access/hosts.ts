@@ -29,7 +29,7 @@ export function hostNameOf(host: string): string | undefined {
 export function allowHosts(options: AllowHostsOptions): RequestHandler {
   const { host, isLoopback, publicBaseUrl, trustProxy, allowedHosts } = options;
   if (!isLoopback || publicBaseUrl !== null || trustProxy !== 0) return (_req, _res, next) => next();
-  const allowed = new Set([host, ...allowedHosts].map((name) => name.toLowerCase()));
+  const allowed = new Set([host, `[${host}]`, ...allowedHosts].map((name) => name.toLowerCase()));
   return (req, _res, next) => {
     // HTTP/1.0 has no Host header, and no browser speaks it.
     const name = req.headers.host === undefined ? host : (hostNameOf(req.headers.host) ?? '');

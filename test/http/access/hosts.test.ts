@@ -25,7 +25,10 @@ describe('the host that a request names', () => {
 
   async function ask(path: string, headers: Record<string, string>, settings: Environment = {}) {
     gateway ??= await openGateway(settings);
-    const asked = request(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${TEST_KEY}`, ...headers } });
+    const { port } = new URL((path === '/metrics' ? gateway.metricsUrl : undefined) ?? gateway.url);
+    const asked = request(`http://localhost:${port}${path}`, {
+      headers: { authorization: `Bearer ${TEST_KEY}`, ...headers },
+    });
     const replied = Promise.race([once(asked, 'response'), once(asked, 'upgrade')]);
     asked.end();
     const [reply] = (await replied) as [IncomingMessage];
@@ -94,6 +97,26 @@ describe('the host that a request names', () => {
   ]) {
     it(`may be that of the operator with ${JSON.stringify(settings)}`, async () => {
       expect((await ask('/api/v1/requests', { host: 'gateway.example:8080' }, settings)).status).to.equal(200);
+    });
+  }
+
+  it('may be local in every letter where HOST is', async () => {
+    expect((await ask('/api/v1/requests', { host: 'evil.example' }, { HOST: 'LOCALHOST' })).status).to.equal(421);
+    expect((await ask('/api/v1/requests', { host: 'LOCALHOST' })).status).to.equal(200);
+  });
+
+  for (const { api, metrics, status } of [
+    { api: '127.0.0.1', metrics: '0.0.0.0', status: 200 },
+    { api: '0.0.0.0', metrics: '127.0.0.1', status: 421 },
+  ]) {
+    it(`is a ${status} on the port of the metrics on ${metrics} while the API is on ${api}`, async () => {
+      const settings = {
+        UPSTREAM_BASE_URL: 'http://backend.test/v1',
+        HOST: api,
+        METRICS_HOST: metrics,
+        METRICS_PORT: '0',
+      };
+      expect((await ask('/metrics', { host: '10.0.0.5:9090' }, settings)).status).to.equal(status);
     });
   }
 
