@@ -46,6 +46,24 @@ describe('a hostile backend', () => {
       answer: event(`{"choices":[{"delta":{"content":"${'x'.repeat(30 * MIB)}"}}]}`),
       before: '0.6 to 1.1 s of CPU at a time',
     },
+    {
+      name: 'an error of 4 MB about routes',
+      answer: `{"error":{"message":"${'route '.repeat(700_000)}","code":404}}`,
+      before: 'hours of CPU (64 KiB: 443 ms)',
+    },
+    {
+      name: 'a list of 20,000 models for Codex',
+      answer: `{"object":"list","data":[${Array.from({ length: 20_000 }, (_, n) => `{"id":"m${n}"}`).join()}]}`,
+      path: '/v1/models?client_version=1',
+      before: '581 ms of CPU',
+    },
+    {
+      name: '100,000 markers of one citation',
+      answer: event(
+        `{"citations":["x"],"choices":[{"delta":{"content":"${'[1]'.repeat(100_000)}"},"finish_reason":"stop"}]}`,
+      ),
+      before: '687 ms of CPU',
+    },
   ]) {
     it(`costs little with ${name}`, async () => {
       const type = answer.startsWith('data:') ? 'text/event-stream' : 'application/json';

@@ -219,7 +219,7 @@ describe('the SSE reader', () => {
     ['a line', 'x'.repeat(1 << 20)],
     ['an event of many lines', `${'x'.repeat(1 << 20)}\ndata: `],
   ] as const) {
-    it(`refuses ${name} of more than 16 MiB, after the chunks before it`, () => {
+    it(`refuses ${name} of more than 8 Mi characters, after the chunks before it`, () => {
       const pieces = ['data: {"a":1}\n\ndata: ', ...Array.from({ length: 17 }, () => piece)];
 
       expect(readAll(pieces)).to.deep.equal(outcome([{ a: 1 }], { failure: 'upstream_invalid_response' }));
