@@ -164,6 +164,25 @@ describe('IMAGE_URLS', () => {
         input: user({ type: 'input_audio', input_audio: { data: URL, format: 'wav' } }),
         param: 'input[0].content[0].input_audio.data',
       },
+      ...[
+        '/etc/passwd',
+        'etc/passwd',
+        '~/key',
+        './key',
+        'file:///example.com',
+        `${'/ '.repeat(9000)}etc/passwd`,
+      ].flatMap((path) => [
+        {
+          name: `audio that may be the path of a file, ${path.slice(0, 20)},`,
+          input: user({ type: 'input_audio', input_audio: { data: path, format: 'wav' } }),
+          param: 'input[0].content[0].input_audio.data',
+        },
+        {
+          name: `data of a file that may be the path of one, ${path.slice(0, 20)},`,
+          input: user({ type: 'input_file', file_data: path }),
+          param: 'input[0].content[0].file_data',
+        },
+      ]),
       {
         name: 'an image in the output of a function',
         input: [
@@ -186,6 +205,19 @@ describe('IMAGE_URLS', () => {
         expect([status, error?.['code'], error?.['param']]).to.deep.equal([400, 'invalid_request', param]);
         expect(error?.['message']).to.include(param).and.not.to.include('example.com');
         expect(backend.requests).to.deep.equal([]);
+      });
+    }
+
+    const SOUND = `//uQ${'AAAA'.repeat(2000)}`;
+    for (const { name, policy, data } of [
+      { name: 'the base64 of a sound', policy: 'data', data: SOUND },
+      { name: 'the base64 of a sound', policy: 'https-public', data: SOUND },
+      { name: 'a data: URL of a short one', policy: 'data', data: 'data:audio/wav;base64,AAAA' },
+      { name: 'whatever it is', policy: 'any', data: 'AAAA' },
+    ]) {
+      it(`takes audio with ${policy} as ${name}`, async () => {
+        const input = user({ type: 'input_audio', input_audio: { data, format: 'mp3' } });
+        expect(await ask(policy, input)).to.include({ status: 200 });
       });
     }
 

@@ -114,8 +114,9 @@ function toAudio(
   path: string,
   { audioForm, urlFault }: PartForms,
 ): ChatPart {
-  // The format wants base64 here.
-  if (!/^[\w+/=\s-]*$/.test(data)) checkUrl(data, `${path}.input_audio.data`, urlFault);
+  // The format wants base64 here. Some backends also take the path of a file, unless it gets a prefix.
+  if (urlFault !== undefined && (!/^[\w+/=\s-]*$/.test(data) || (audioForm !== 'url' && mayBePath(data))))
+    checkUrl(data, `${path}.input_audio.data`, urlFault);
   switch (audioForm) {
     case 'object':
       return { type: 'input_audio', input_audio: { data, format } };
@@ -126,6 +127,19 @@ function toAudio(
     default:
       return unreachable(audioForm);
   }
+}
+
+/** No system opens a path of so many characters. */
+const TOO_LONG_FOR_PATH = 4096;
+
+/** Base64 of audio may also begin with slashes, as most MP3 does, so only its length tells it from a path. */
+function mayBePath(base64: string): boolean {
+  let length = 0;
+  for (let at = 0; at < base64.length && length < TOO_LONG_FOR_PATH; at += 1) {
+    // Programs trim paths, and take many slashes for one.
+    if (!/[\s/]/.test(base64.charAt(at))) length += 1;
+  }
+  return length < TOO_LONG_FOR_PATH;
 }
 
 function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
