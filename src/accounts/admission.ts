@@ -45,9 +45,9 @@ export interface AdmissionTerms {
   costOf(usage: Usage, answeredBy: string | null): number | null;
   /**
    * Lets the request go to a backend with another name for the model, whose price holds from now
-   * on. Returns false if the key may not use that name, or if it costs more than is held.
+   * on. Returns false if the key may not use that name, or if it may cost or use more than is held.
    */
-  move(to: Pick<Ask, 'model' | 'backendModel'>): boolean;
+  move(to: Ask): boolean;
   taken(rates: RateStanding | undefined): RateCharge;
   explain(refused: Refused): Promise<ApiError>;
 }
@@ -90,12 +90,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
       let price = inForce?.find(ask.model, ask.backendModel);
       let asked: Pick<Ask, 'model' | 'backendModel'> = ask;
       checkModel(key, ask, price);
-      const expected = {
-        inputTokens: ask.estimatedInputTokens,
-        outputTokens: ask.choices * (ask.maxOutputTokens ?? options.defaultMaxOutputTokens),
-      };
+      const expected = { inputTokens: ask.estimatedInputTokens, outputTokens: outputTokensOf(ask) };
       const { keyId } = key;
-      const tokens = Math.min(expected.inputTokens + expected.outputTokens, Number.MAX_SAFE_INTEGER);
+      const tokens = sumOf(expected);
       rateLimits.check(key, tokens);
       const hold = {
         keyId,
@@ -105,10 +102,15 @@ export function createAdmission(options: AdmissionOptions): Admission {
       };
       return {
         hold,
-        move({ model, backendModel }) {
+        move(to) {
+          const { model, backendModel, estimatedInputTokens } = to;
           const other = inForce?.find(model, backendModel);
-          const isCovered = other !== undefined && holdOf(other, expected) <= hold.heldMicro;
-          if (!mayUse(key, model, backendModel) || (paysPerUse(key) && !isCovered)) return false;
+          const isMore = estimatedInputTokens > expected.inputTokens * TRANSLATION_SLACK;
+          const inputTokens = isMore ? estimatedInputTokens : expected.inputTokens;
+          const needed = { inputTokens, outputTokens: outputTokensOf(to) };
+          const isPaid = other !== undefined && holdOf(other, needed) <= hold.heldMicro;
+          if (!mayUse(key, model, backendModel) || (paysPerUse(key) && !isPaid)) return false;
+          if (hasTokensPerMinute(key) && sumOf(needed) > tokens) return false;
           price = other;
           asked = { model, backendModel };
           return true;
@@ -143,6 +145,17 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return isPaid && mayUse(key, model, backendModel);
     },
   };
+
+  function outputTokensOf({ choices, maxOutputTokens }: Ask): number {
+    return choices * (maxOutputTokens ?? options.defaultMaxOutputTokens);
+  }
+}
+
+/** The same input is a little longer in the form of another backend, which must not keep it from there. */
+const TRANSLATION_SLACK = 1.25;
+
+function sumOf({ inputTokens, outputTokens }: Readonly<Record<'inputTokens' | 'outputTokens', number>>): number {
+  return Math.min(inputTokens + outputTokens, Number.MAX_SAFE_INTEGER);
 }
 
 const UNMETERED =
@@ -165,8 +178,11 @@ export function isLimited(key: StoredKey | undefined): boolean {
 
 /** Returns whether a request of the key needs a limit of its output, which bounds what it may cost. */
 export function needsOutputLimit(key: StoredKey | undefined): boolean {
-  if (key === undefined) return false;
-  return paysPerUse(key) || accountsOf(key).some(({ limits }) => limits.tokensPerMinute !== null);
+  return key !== undefined && (paysPerUse(key) || hasTokensPerMinute(key));
+}
+
+function hasTokensPerMinute(key: StoredKey): boolean {
+  return accountsOf(key).some(({ limits }) => limits.tokensPerMinute !== null);
 }
 
 /** All that such a key uses must have a price. */

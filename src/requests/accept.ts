@@ -174,7 +174,11 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
       return decided?.then(() => run.signal.throwIfAborted());
     },
     move(next) {
-      const isCovered = started.admitted.move(next);
+      const { backendModel: model } = started.plan;
+      // Of one model, since two that count differently do not make an input longer.
+      const call = { ...modelCallOf(next, incoming.caller.identity, 0), model };
+      const estimatedInputTokens = services.estimator.reserveInput(call);
+      const isCovered = started.admitted.move({ ...next, estimatedInputTokens });
       if (isCovered) plan = next;
       return isCovered;
     },

@@ -181,7 +181,7 @@ describe('the admission of managed keys', () => {
   it('charges the price of the name that a request moves to, if the key may use it and the hold covers it', () => {
     const key = keyWith({ balanceMicro: 5, models: ['paid', 'dear', 'cheap'] });
     const admitted = admission.admit(key, ASK);
-    const ask = (model: string) => ({ model, backendModel: model });
+    const ask = (model: string) => ({ ...ASK, model, backendModel: model });
     expect(admitted.move(ask('dear'))).to.equal(false);
     expect(admitted.move(ask('of no price'))).to.equal(false);
     expect(admitted.move(ask('paid-but-not-for-this-key'))).to.equal(false);
@@ -191,6 +191,29 @@ describe('the admission of managed keys', () => {
     expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
     expect(admitted.move(ASK)).to.equal(true);
     expect(admitted.costOf(USAGE, null)).to.equal(800);
+  });
+
+  describe('lets a request move', () => {
+    const cheap: Ask = { ...ASK, model: 'cheap' };
+    // 1000 of input and 100 of output are held: 3000 millionths, and 1100 tokens.
+    const cases: readonly { what: string; to: Ask; paid: boolean; counted: boolean }[] = [
+      { what: 'with what is held', to: ASK, paid: true, counted: true },
+      { what: 'with more output', to: { ...ASK, maxOutputTokens: 101 }, paid: false, counted: false },
+      { what: 'with more choices', to: { ...ASK, choices: 2 }, paid: false, counted: false },
+      { what: 'with more output for less', to: { ...cheap, maxOutputTokens: 2000 }, paid: true, counted: false },
+      { what: 'with too much output for less', to: { ...cheap, maxOutputTokens: 2001 }, paid: false, counted: false },
+      { what: 'without a limit of the output', to: { ...ASK, maxOutputTokens: null }, paid: false, counted: false },
+      { what: 'with little more input', to: { ...ASK, estimatedInputTokens: 1250 }, paid: true, counted: true },
+      { what: 'with more input', to: { ...ASK, estimatedInputTokens: 1251 }, paid: false, counted: false },
+    ];
+    for (const { what, to, paid, counted: isCounted } of cases) {
+      it(`${what}: ${paid} for credits, ${isCounted} for tokens per minute`, () => {
+        const moves = (key: StoredKey) => admission.admit(key, ASK).move(to);
+        expect(moves(keyWith({ balanceMicro: 5 }))).to.equal(paid);
+        expect(moves(keyWith({}, { tokensPerMinute: 10_000 }))).to.equal(isCounted);
+        expect(moves(keyWith({}, { requestsPerMinute: 5 }))).to.equal(true);
+      });
+    }
   });
 
   describe('of a request that costs nothing', () => {

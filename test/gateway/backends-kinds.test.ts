@@ -152,13 +152,17 @@ describe('backends of different kinds', () => {
   describe('of managed keys', () => {
     const HELD_AND_RUN = { qwen: { input: '2', output: '10' }, 'gpt-x': { input: '1', output: '5' } };
 
-    async function openPriced(models: object): Promise<ManagedGateway> {
+    async function openPriced(
+      models: object,
+      settings: Readonly<Record<string, string>> = {},
+    ): Promise<ManagedGateway> {
       const prices = join(folder, 'prices.json');
       writeFileSync(prices, JSON.stringify({ currency: 'USD', models }));
       const managed = await openManagedGateway({
         BACKENDS_FILE: file,
         PRICES_FILE: prices,
         EXPOSE_UPSTREAM: 'true',
+        ...settings,
       });
       gateway = managed;
       return managed;
@@ -195,5 +199,27 @@ describe('backends of different kinds', () => {
       expect((await callerOf(managed.url, secret).create(REQUEST)).status).to.equal(503);
       expect(openai.requests.length).to.equal(0);
     });
+
+    for (const [limit, how] of [
+      [32_000, 'are not asked where their model may write more than is held'],
+      [4096, 'are asked where their model may write what is held'],
+    ] as const) {
+      it(how, async () => {
+        const models = join(folder, 'models.json');
+        const defaults = { max_output_tokens: limit };
+        writeFileSync(models, JSON.stringify({ models: { 'gpt-x': { defaults } } }));
+        const managed = await openPriced(
+          { qwen: { input: '1', output: '5' }, 'gpt-x': { input: '1', output: '5' } },
+          { MODELS_FILE: models },
+        );
+        const { secret } = await managed.issue({ creditsMicro: 1_000_000 });
+        generic.reply(BUSY);
+        const reply = await callerOf(managed.url, secret).create({ model: 'm', input: 'Hello', ...FIRST_AT_A });
+        await reply.text();
+        expect(generic.requests[0]?.body).to.include({ max_tokens: 4096 });
+        const told = openai.requests.map(({ body }) => (body as ChatRequest).max_completion_tokens);
+        expect(told).to.deep.equal(limit > 4096 ? [] : [limit]);
+      });
+    }
   });
 });
