@@ -95,6 +95,22 @@ describe('a response with a compaction', () => {
     expect({ output, status, used }).to.deep.equal({ output: [ITEM], status: 'failed', used: usage(100, 7) });
   });
 
+  for (const code of ['request_cancelled', 'client_disconnected', 'gateway_interrupted'] as const) {
+    it(`does not say what was used when ${code} stops an answer that has not begun`, () => {
+      machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: 'small' }, outputLength: 30 });
+      tell(machine.addCompaction('sealed', { isLast: false }));
+      tell(code === 'request_cancelled' ? machine.cancel() : machine.fail(new ApiError(code)));
+      expect(machine.reported).to.deep.equal({ usage: null, gaps: [], model: 'small' });
+      expect(expectWellFormed(events).usage).to.equal(null);
+    });
+  }
+
+  it('says what was used for a summary after which the caller left', () => {
+    machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
+    tell(machine.fail(new ApiError('client_disconnected')));
+    expect(expectWellFormed(events).usage).to.deep.equal(usage(100, 7));
+  });
+
   it('says what was used for a summary that failed', () => {
     machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.fail(new ApiError('upstream_error')));

@@ -110,6 +110,18 @@ describe('a compaction', () => {
     expect([usage_estimated, cost !== null && cost > 4000 && cost < 8000]).to.deep.equal([true, true]);
   });
 
+  it('on the way costs an estimate of both when the caller leaves before the answer begins', async () => {
+    backend.reply(answer(), stream([], 'hang'));
+    const gone = new AbortController();
+    const reply = await caller.create({ ...ON_THE_WAY, stream: true }, { signal: gone.signal });
+    await backend.request(2);
+    gone.abort();
+    const record = await caller.final(reply.headers.get('x-request-id') ?? '');
+    expect(record).to.deep.include({ status: 'cancelled', usage_estimated: true });
+    // 8,000 characters and the prompt are about 2,500 tokens.
+    expect(record.cost).to.be.within(4000, 8000);
+  });
+
   it('on the way reserves for both requests', async () => {
     backend.always(answer());
     const input = [...LONG.slice(0, -1), user('y'.repeat(8000))];

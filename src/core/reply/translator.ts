@@ -1,7 +1,7 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
-import { ApiError, unreachable } from '../errors.ts';
+import { ApiError, unreachable, type ErrorCode } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
@@ -67,6 +67,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let finishReason: string | undefined;
   let serviceTier: string | undefined;
   let spent: Spent | undefined;
+  /** Whether the answer is asked for after a compaction. */
+  let isResumed = false;
   let ofAnswer = NOTHING_REPORTED;
 
   const translator: Writable<Translator> = {
@@ -95,6 +97,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     addCompaction(encryptedContent, { isLast }) {
       attempt(() => {
         output.writeCompaction(encryptedContent);
+        isResumed = !isLast;
         if (isLast) endCompleted();
       });
       return takeEvents();
@@ -211,6 +214,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
     translator.ended = true;
     translator.failure = error;
     const { code, message, param, type } = error;
+    // The backend may have read the prompt of the answer before its first chunk.
+    if (isResumed && spent !== undefined && STOPS.has(code)) {
+      translator.reported = sumOfReported(spent.reported, ofAnswer);
+    }
     log.emit({ type: 'error', code, message, param, error: { message, type, param, code } });
     const closed = log.snapshot.output.filter((item) => item.status !== 'in_progress');
     log.emit({
@@ -239,6 +246,9 @@ const ENDS: ReadonlySet<ResponseEvent['type']> = new Set([
   'response.incomplete',
   'response.failed',
 ]);
+
+/** Not the backend ended the answer. */
+const STOPS: ReadonlySet<ErrorCode> = new Set(['request_cancelled', 'client_disconnected', 'gateway_interrupted']);
 
 function invalidResponse(message: string): ApiError {
   return new ApiError('upstream_invalid_response', { message });
