@@ -3,9 +3,13 @@ import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
 import { lastPartOf, plainNameOf } from '../model-names.ts';
 import { patternsOf, type Pattern } from '../model-patterns.ts';
+import { remembering } from '../remembering.ts';
 
 /** The ledger adds up safe integers, which absurd usage of a backend must not break. */
 export const MAX_COST_MICRO = 1_000_000_000_000;
+
+/** Callers can make up names. */
+const MAX_REMEMBERED = 1000;
 
 const PRICE_DECIMALS = 12;
 const PARTS_PER_MICRO = 10n ** BigInt(PRICE_DECIMALS);
@@ -109,12 +113,14 @@ export function createPrices(table: PriceTable): Prices {
     return others.reduce<Price>((dearest, other) => dearer(dearest, other), price);
   }
 
+  // Every request of a managed key asks, and all patterns are tried with both names.
+  const findSimilarTo = remembering((model, backendModel) => findSimilar([model, backendModel], 0), MAX_REMEMBERED);
+
   return {
     table,
     currency,
     modelCount: prices.size,
-    find: (model, backendModel) =>
-      prices.get(model) ?? prices.get(backendModel) ?? findSimilar([model, backendModel], 0),
+    find: (model, backendModel) => prices.get(model) ?? prices.get(backendModel) ?? findSimilarTo(model, backendModel),
     findAnswered(answeredBy, { model, backendModel }) {
       if (answeredBy === backendModel || answeredBy === model) return undefined;
       const exact = prices.get(answeredBy);

@@ -276,6 +276,22 @@ describe('the prices of a table', () => {
     it(name, () => expect(entryFor(names, model, backendModel)).to.equal(entry));
   }
 
+  it('are the same each time, after more names than are remembered too', () => {
+    const models = { 'gpt*': CHAT, Large: NO_CACHE, '*': SMALL };
+    const prices = createPrices({ currency: 'USD', models });
+    const pairs = [
+      ['gpt-4', 'gpt-4'],
+      ['large:8b', 'x'],
+      ['x', 'large:8b'],
+      ['x', 'x'],
+      ...Array.from({ length: 1500 }, (_, index) => [`${index % 2 === 0 ? 'gpt' : 'm'}-${index}`, 'x'] as const),
+    ] as const;
+    for (const [model, backendModel] of [...pairs, ...pairs.toReversed()]) {
+      const alone = createPrices({ currency: 'USD', models }).find(model, backendModel);
+      expect(prices.find(model, backendModel), `${model} ${backendModel}`).to.deep.equal(alone);
+    }
+  });
+
   describe('of a model whose name differs from a priced one', () => {
     /** What a million tokens of input cost. */
     function priceFor(prices: Record<string, number>, model: string, backendModel = model): number | undefined {
