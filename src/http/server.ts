@@ -6,6 +6,7 @@ import { ApiError, type ErrorCode } from '../core/errors.ts';
 import { spreadOverTurns } from './turns.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from './upgrade.ts';
+import { closeIfUnread } from './stalled-client.ts';
 import { hostNameOf } from './access/hosts.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
@@ -28,17 +29,20 @@ export interface HttpServerOptions {
   readonly classes?: ServerClasses;
   /** While it is true, each reply closes its connection. */
   readonly isLeaving?: () => boolean;
+  /** How long a client may read nothing of a reply that has ended. */
+  readonly stallMs: number;
 }
 
 /** Creates a server that refuses with JSON what never reaches the application. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, classes, isLeaving = () => false }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, classes, isLeaving = () => false, stallMs }: HttpServerOptions,
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     // A pool of connections must not send another request here.
     if (isLeaving()) res.shouldKeepAlive = false;
+    closeIfUnread(res, stallMs);
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
       refuseInTurn(res, TOO_MANY_HEADERS);
       return;

@@ -36,7 +36,7 @@ const INTERRUPT_MS = 2000;
 /** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
 export function createServers(services: Services, upgrades: Upgrades): Servers {
   const { running, newUniquePart, drainDelayMs, drainTimeoutMs } = services;
-  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort } = services;
+  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort, clientStallMs: stallMs } = services;
   const newRequestId = () => toRequestId(newUniquePart());
   const app = createApp(services);
   const server = createHttpServer(app, newRequestId, {
@@ -44,8 +44,10 @@ export function createServers(services: Services, upgrades: Upgrades): Servers {
     classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),
     isLeaving: () => running.leaving,
+    stallMs,
   });
-  const metricsServer = metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId);
+  const metricsServer =
+    metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId, { stallMs });
 
   return {
     async listen() {

@@ -1,11 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
+import { takeBytes } from './access/load.ts';
 
 /** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
   res.setTimeout(stallMs, () => {
     if (res.writableLength > 0) res.destroy();
+  });
+  // The next reply on this connection may be silent for longer.
+  res.prependOnceListener('finish', () => res.socket?.setTimeout(0));
+}
+
+/** As `closeWhenStalled`, from the end of a reply on. One that the system takes at once needs no timer. */
+export function closeIfUnread(res: ServerResponse, stallMs: number): void {
+  // Node emits this when it has written all of the reply to the socket.
+  res.on('prefinish', () => {
+    if (res.writableLength > 0 && res.listenerCount('timeout') === 0) closeWhenStalled(res, stallMs);
   });
 }
 
@@ -24,6 +35,15 @@ export function countUnread(take: (bytes: number) => void, disconnect: () => voi
       disconnect();
     }
   };
+}
+
+/** Counts what is held of a reply that has ended, if its client has not taken all. */
+export function countUnreadReply(res: ServerResponse, bytes = res.writableLength): void {
+  if (res.writableLength === 0) return;
+  countUnread(
+    (more) => takeBytes(res.req, more),
+    () => res.destroy(),
+  )(bytes);
 }
 
 /** Resolves when the client can take more, has disconnected, or when the signal aborts. */

@@ -1,9 +1,9 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
@@ -216,6 +216,23 @@ describe('a client that goes away', () => {
         await allArrived();
         const { length } = await read(socket).catch(() => Buffer.alloc(0));
         expect(length).to.be.lessThan(text.length);
+      });
+
+      it('is cut off from a list of models', async () => {
+        await gateway.close();
+        const over = Promise.withResolvers<void>();
+        const log = createLogger('info', { write: (line) => line.includes('/models') && over.resolve() });
+        const limits = { MAX_BODY_BYTES: String(MIB), MAX_BODY_BYTES_IN_FLIGHT: String(MIB) };
+        const settings = { UPSTREAM_BASE_URL: backend.baseUrl, MODEL_ALIASES: '{"mine": "m0"}', ...limits };
+        gateway = await openGateway(settings, { log });
+        const data = Array.from({ length: 7 }, (_, at) => ({ id: `m${at}`, name: 'x'.repeat(MIB) }));
+        backend.reply({ json: { object: 'list', data } });
+        const { port, host } = new URL(gateway.url);
+        const socket = connect(Number(port), '127.0.0.1').pause();
+        socket.on('error', () => undefined);
+        sockets.push(socket);
+        socket.write(`GET /api/v1/models HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n\r\n`);
+        await over.promise;
       });
     });
 

@@ -5,10 +5,15 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { closeServer, createHttpServer, listen } from '../../src/http/server.ts';
+import { closeIfUnread } from '../../src/http/stalled-client.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useHeldTime } from '../support/held-time.ts';
 
 const REQUEST_ID = toRequestId(toUniquePart('a'.repeat(32)));
+
+const STALL_MS = 200;
+/** More than the buffers of the kernel take. */
+const LARGE = Buffer.alloc(64 * 1024 * 1024);
 
 describe('createHttpServer', () => {
   useRealSockets();
@@ -23,9 +28,10 @@ describe('createHttpServer', () => {
     server = createHttpServer(
       (req, res) => {
         served.push(`${req.url}`);
-        res.end(req.url);
+        res.end(req.url === '/large' ? LARGE : req.url);
       },
       () => REQUEST_ID,
+      { stallMs: STALL_MS },
     );
     port = Number(new URL(await listen(server, { host: '127.0.0.1', port: 0 })).port);
   });
@@ -50,6 +56,7 @@ describe('createHttpServer', () => {
       const another = createHttpServer(
         (_req, res) => res.end(),
         () => REQUEST_ID,
+        { stallMs: STALL_MS },
       );
       const thrown = await listen(another, place()).catch((error: unknown) => error);
       expect(thrown).to.be.an('error').with.property('message').that.matches(line);
@@ -166,6 +173,49 @@ describe('createHttpServer', () => {
     // By now the connections are known.
     for (const req of firsts) server.emit('request', req, new ServerResponse(req));
     expect(served).to.have.lengthOf(20 + 16);
+  });
+
+  it('disconnects a client that does not read the end of a reply', async () => {
+    const socket = connect(port, '127.0.0.1').pause();
+    socket.on('error', () => undefined);
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    const closed = once(accepted, 'close');
+    socket.write(requestFor('/large', 'a'));
+    await closed;
+    socket.destroy();
+  });
+
+  it('keeps a connection whose next reply is silent for longer after one that was read late', async () => {
+    const replies: ServerResponse[] = [];
+    server.removeAllListeners('request');
+    server.on('request', (_req: IncomingMessage, res: ServerResponse) => {
+      closeIfUnread(res, 60_000);
+      replies.push(res);
+      if (replies.length === 2) replies[0]?.end(LARGE);
+    });
+    const socket = connect(port, '127.0.0.1').pause();
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    socket.write(requestFor('/', 'a') + requestFor('/', 'a'));
+    while (replies.length < 2) await new Promise(setImmediate);
+    expect(accepted.timeout).to.equal(60_000);
+    socket.resume();
+    while (replies[0]?.writableFinished !== true) await new Promise(setImmediate);
+    expect(accepted.timeout).to.equal(0);
+    socket.destroy();
+  });
+
+  it('needs no timer for a reply that the system takes at once', async () => {
+    const socket = connect(port, '127.0.0.1');
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    const timeouts: number[] = [];
+    accepted.setTimeout = (ms) => {
+      timeouts.push(ms);
+      return accepted;
+    };
+    socket.write(requestFor('/', 'a'));
+    await once(socket, 'data');
+    expect(timeouts).not.to.include(STALL_MS);
+    socket.destroy();
   });
 
   describe('whose time is held', () => {

@@ -633,7 +633,6 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
           openReply(translator, { stream, echo }, { signal, whenDecided }) {
             if (!stream)
               return createJsonReply(res, translator, {
-                stallMs: SILENCE_MS,
                 toPieces: () => createPiecesWriter(echo).response(translator.response),
               });
             const told = {

@@ -20,6 +20,7 @@ import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { describeModel, describeModels, listWithAliases, namedModel, type Known, type ModelAliases } from './models.ts';
 import type { Proxies, RoutedForwarding } from './proxies.ts';
+import { countUnreadReply } from '../stalled-client.ts';
 import { untilServed } from '../until-served.ts';
 
 export interface PassthroughOptions {
@@ -101,6 +102,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
       };
       if (kept !== undefined && nowMs() < kept.untilMs) {
         res.json(toList(kept.list));
+        countUnreadReply(res);
         return;
       }
       if (isMerged) {
@@ -166,6 +168,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
     if (merged.failure !== null) throw merged.failure;
     const data = merged.models.map(({ model, backends }) => (options.exposeUpstream ? { ...model, backends } : model));
     res.json(toReply({ object: 'list', data }));
+    countUnreadReply(res);
   }
 
   for (const path of options.passthroughPaths) {

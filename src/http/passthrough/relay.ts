@@ -11,6 +11,7 @@ import { readJson } from '../../core/json.ts';
 import { excessOf } from '../../core/json-size.ts';
 import { lazily } from '../../core/lazily.ts';
 import { watchPace } from '../body/pace.ts';
+import { countUnreadReply } from '../stalled-client.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
@@ -174,10 +175,12 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
     res.status(200).set(headers).json(edited);
+    countUnreadReply(res);
     return;
   }
   if (isFault) throwFault(proxyRes, bytes, relayed);
   res.writeHead(status, { ...headers, 'content-length': bytes.length }).end(bytes);
+  countUnreadReply(res);
 }
 
 function noteAnswer(proxyRes: IncomingMessage, { res, forwarding }: Relayed): void {

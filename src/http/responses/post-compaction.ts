@@ -10,7 +10,7 @@ import { planCreate } from './plan-create.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 
-type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs' | 'large'>;
+type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'large'>;
 
 const OPTIONS = { endpoint: 'responses.compact' } as const;
 
@@ -26,7 +26,6 @@ export function postCompaction(services: RespondServices & PostCompactionOptions
         prepareFor,
         openReply: (translator) =>
           createJsonReply(res, translator, {
-            stallMs: services.clientStallMs,
             toPieces: () => toResource(translator, { plan, incoming, estimator: services.estimator }),
           }),
       },

@@ -34,7 +34,6 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)
             return createJsonReply(res, translator, {
-              stallMs,
               toPieces: () => createPiecesWriter(echo).response(translator.response),
             });
           const timing = { commentMs, eventMs, stallMs };

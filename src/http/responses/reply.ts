@@ -2,21 +2,16 @@ import type { ServerResponse } from 'node:http';
 import type { Translator } from '../../core/reply/translator.ts';
 import type { ResponseEvent } from '../../contract/types.ts';
 import type { Incoming, Reply, ReplyGate } from '../../requests/incoming.ts';
-import type { EventStream, EventStreamOptions } from './event-stream.ts';
-import { takeBytes } from '../access/load.ts';
-import { closeWhenStalled, countUnread } from '../stalled-client.ts';
+import type { EventStream } from './event-stream.ts';
+import { countUnreadReply } from '../stalled-client.ts';
 
-export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
+export interface JsonReplyOptions {
   /** Returns JSON. */
   readonly toPieces: () => readonly (string | Uint8Array)[];
 }
 
 /** Sends the finished response as JSON. */
-export function createJsonReply(
-  res: ServerResponse,
-  translator: Translator,
-  { stallMs, toPieces }: JsonReplyOptions,
-): Reply {
+export function createJsonReply(res: ServerResponse, translator: Translator, { toPieces }: JsonReplyOptions): Reply {
   return {
     answered(headers) {
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
@@ -32,13 +27,7 @@ export function createJsonReply(
       });
       for (const piece of pieces.slice(0, -1)) res.write(piece);
       res.end(pieces.at(-1));
-      // Bytes that the system has taken need no watch.
-      if (res.writableLength === 0) return;
-      closeWhenStalled(res, stallMs);
-      countUnread(
-        (bytes) => takeBytes(res.req, bytes),
-        () => res.destroy(),
-      )(length);
+      countUnreadReply(res, length);
     },
   };
 }
