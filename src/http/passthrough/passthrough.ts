@@ -53,6 +53,8 @@ export function createPassthrough(options: PassthroughOptions): Router {
   const forward = (req: Request, res: Response, forwarding: Partial<RoutedForwarding> = {}): Promise<void> => {
     const { path = pathOf(req), route = firstRoute(backends.specs) } = forwarding;
     const { backendHeaders, identity, noteAccepted } = callerOf(res);
+    // An answer to HEAD would have nothing to edit.
+    if (forwarding.edit !== undefined) req.method = 'GET';
     // Lists of models are often public, so that an answer to a GET says nothing about the key.
     const acceptance = req.method === 'POST' && noteAccepted !== undefined && { noteAccepted };
     return proxies.forward(req, res, {
@@ -111,8 +113,6 @@ export function createPassthrough(options: PassthroughOptions): Router {
           return toList(list);
         });
       }
-      // An answer to HEAD would have no list.
-      req.method = 'GET';
       return forward(req, res, {
         // What a caller's query leaves out must not be missing for the others.
         ...((isShared || forCodex) && { path: '/models' }),

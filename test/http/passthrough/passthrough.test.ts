@@ -760,6 +760,15 @@ describe('passthrough', () => {
       expect(await (await call('/v1/models/m')).json()).to.deep.equal({ id: 'm', price: shown });
     });
 
+    it('says the length of a model with its price to HEAD, as to GET', async () => {
+      const present = createPrices({ currency: 'USD', models: { m: { input: '2.5', output: '10' } } });
+      await open({ prices: { present } });
+      backend.always({ json: { id: 'm' } });
+      const { length } = await (await call('/v1/models/m')).text();
+      const { status, headers } = await call('/v1/models/m', { method: 'HEAD' });
+      expect({ status, length: Number(headers.get('content-length')) }).to.deep.equal({ status: 200, length });
+    });
+
     it('lists the aliases beside the models', async () => {
       await open({ modelAliases });
       backend.reply({
