@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createAlerts, type Alerts } from './alerts/alerts.ts';
 import { openWebhook } from './alerts/webhook.ts';
-import { loadAcceptedCallers, NO_CALLERS, type AcceptedCallers } from './accounts/accepted-callers.ts';
+import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accounts/accepted-callers.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
@@ -132,8 +132,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const { prices, models } = files;
   const accounts = rememberKeys(store, nowMs);
-  const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : NO_CALLERS;
-  const acceptedCallers = overrides.acceptedCallers ?? loaded;
+  const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : undefined;
+  const acceptedCallers = overrides.acceptedCallers ?? loaded ?? NO_CALLERS;
   const rateLimits = isManaged ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
     rateLimits === undefined
@@ -149,6 +149,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const running = createRunningRequests();
   const stopWatching = watchCancels(store, running);
+  const stopLooking = loaded === undefined ? () => undefined : watchAccepted(loaded);
   const stopComparing = isManaged ? watchPrices({ store, prices, log }) : () => undefined;
   const tokenizer = createTokenizer({
     timeLimitMs: config.tokenCountTimeoutMs,
@@ -244,6 +245,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   async function closeAll(): Promise<void> {
     stopWatching();
+    stopLooking();
     stopComparing();
     await servers.close();
     await tokenizer.close();

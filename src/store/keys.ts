@@ -61,7 +61,8 @@ export interface AccountStore extends GroupStore {
   findRate(accountId: AccountId): Promise<RateStanding | undefined>;
   /** Keeps the HMAC of a key that the backend has accepted. The latest 10,000 are kept. */
   rememberAccepted(caller: string, atMs: number): Promise<void>;
-  listAccepted(): Promise<readonly string[]>;
+  /** Returns those accepted at this time or later, the latest last. */
+  listAccepted(sinceMs: number): Promise<readonly string[]>;
 }
 
 /** How long usage is kept: a year, and one month more to compare with. */

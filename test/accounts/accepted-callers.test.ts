@@ -7,10 +7,12 @@ import { until } from '../support/time.ts';
 describe('accepted callers', () => {
   let store: Store;
   let writes: number;
+  let nowMs: number;
 
   beforeEach(async () => {
     store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: () => 0 });
     writes = 0;
+    nowMs = 1;
   });
   afterEach(() => store.close());
 
@@ -22,12 +24,12 @@ describe('accepted callers', () => {
         return store.rememberAccepted(caller, atMs);
       },
     };
-    return loadAcceptedCallers({ accounts, nowMs: () => 1 });
+    return loadAcceptedCallers({ accounts, nowMs: () => nowMs });
   }
 
   it('are known after a restart', async () => {
     (await load()).add(['one']);
-    await until(async () => (await store.listAccepted()).length === 1);
+    await until(async () => (await store.listAccepted(0)).length === 1);
     const accepted = await load();
     expect([accepted.has(['one']), accepted.has(['two'])]).to.deep.equal([true, false]);
   });
@@ -37,16 +39,22 @@ describe('accepted callers', () => {
     expect((await load()).has(['newer', 'older'])).to.equal(true);
   });
 
-  it('cost one write, however often they succeed', async () => {
+  it('cost one write a day, however often they succeed', async () => {
     const accepted = await load();
     for (let n = 0; n < 100; n++) accepted.add(['one']);
     expect(writes).to.equal(1);
+    nowMs += 86_400_000;
+    for (let n = 0; n < 100; n++) accepted.add(['one']);
+    expect(writes).to.equal(2);
   });
 
   it('are no longer known once the backend refuses their key', async () => {
     const accepted = await load();
     accepted.add(['one']);
     accepted.delete(['one']);
+    expect(accepted.has(['one'])).to.equal(false);
+    await until(async () => (await store.listAccepted(0)).length === 1);
+    await accepted.look();
     expect(accepted.has(['one'])).to.equal(false);
   });
 

@@ -1,11 +1,13 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
 import { expect } from 'chai';
+import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newGroupDraft, newKeyDraft, newKeyId } from '../support/keys.ts';
+import { until } from '../support/time.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const NOW_MS = Date.UTC(2026, 8, 21, 15, 30);
@@ -26,7 +28,22 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           ['accepted 1', NOW_MS + 2],
         ] as const)
           await store.rememberAccepted(caller, atMs);
-        expect((await store.listAccepted()).slice(-2)).to.deep.equal(['accepted 2', 'accepted 1']);
+        expect((await store.listAccepted(0)).slice(-2)).to.deep.equal(['accepted 2', 'accepted 1']);
+      });
+
+      it('lists those since a time', async () => {
+        await store.rememberAccepted('long ago', NOW_MS + 5000);
+        await store.rememberAccepted('just now', NOW_MS + 6000);
+        expect(await store.listAccepted(NOW_MS + 6000)).to.deep.equal(['just now']);
+      });
+
+      it('tells another process whom the backend has accepted', async () => {
+        const open = () => loadAcceptedCallers({ accounts: store, nowMs: () => NOW_MS });
+        const [here, there] = [await open(), await open()];
+        here.add(['accepted here']);
+        await until(async () => (await store.listAccepted(0)).includes('accepted here'));
+        await there.look();
+        expect([there.has(['accepted here']), there.has(['stranger'])]).to.deep.equal([true, false]);
       });
     });
 

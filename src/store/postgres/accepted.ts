@@ -20,12 +20,12 @@ const REMOVE_OLDEST: Statement = {
 
 const LIST: Statement = {
   name: 'list_accepted',
-  text: 'SELECT caller FROM accepted_callers ORDER BY accepted_at_ms, caller',
+  text: 'SELECT caller FROM accepted_callers WHERE accepted_at_ms >= $1 ORDER BY accepted_at_ms, caller',
 };
 
 export const ACCEPTED_LOOKUPS: Remote<Pick<Operations, 'listAccepted'>> = {
-  async listAccepted(connection) {
-    const rows = await connection.rows<{ readonly caller: string }>(LIST);
+  async listAccepted(connection, sinceMs) {
+    const rows = await connection.rows<{ readonly caller: string }>(LIST, [sinceMs]);
     return rows.map(({ caller }) => caller);
   },
 };

@@ -140,7 +140,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async rememberAccepted(caller, atMs) {
       await queue.call(['rememberAccepted', caller, atMs]);
     },
-    listAccepted: () => queue.call(['listAccepted'], LOOKUP),
+    listAccepted: (sinceMs) => queue.call(['listAccepted', sinceMs], LOOKUP),
   };
 }
 

@@ -106,8 +106,8 @@ export interface Operations {
 
   /** Keeps the latest MAX_ACCEPTED. */
   rememberAccepted(caller: string, atMs: number): null;
-  /** Begins with the oldest. */
-  listAccepted(): readonly string[];
+  /** Those accepted at this time or later; begins with the oldest. */
+  listAccepted(sinceMs: number): readonly string[];
 
   listSpending(step: SpendingStep): readonly SpendingRow[];
   claimAlert(claim: ClaimRow): boolean;

@@ -16,11 +16,13 @@ export function prepareAccepted(database: Database) {
   }
 
   const select = database
-    .prepare<[], string>('SELECT caller FROM accepted_callers ORDER BY accepted_at_ms, caller')
+    .prepare<[number], string>(
+      'SELECT caller FROM accepted_callers WHERE accepted_at_ms >= ? ORDER BY accepted_at_ms, caller',
+    )
     .pluck();
 
-  function listAccepted(): readonly string[] {
-    return select.all();
+  function listAccepted(sinceMs: number): readonly string[] {
+    return select.all(sinceMs);
   }
 
   return { rememberAccepted, listAccepted };
