@@ -293,15 +293,19 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
     });
 
     describe('pays for what was written', () => {
-      for (const way of WAYS) {
-        it(`when it leaves with the whole answer, before its usage: ${way}`, async () => {
+      const leavings = WAYS.flatMap((way) => [
+        { way, zeros: false, name: way },
+        // The backend sends a completion in JSON with one usage.
+        ...(way === 'chat completions as JSON' ? [] : [{ way, zeros: true, name: `${way}, after zeros` }]),
+      ]);
+      for (const { way, zeros, name } of leavings) {
+        it(`when it leaves with the whole answer, before its usage: ${name}`, async () => {
           const key = await gateway.issue({ creditsMicro: PLENTY });
           const told = Promise.withResolvers<void>();
           const hasLeft = Promise.withResolvers<void>();
           const usage = { ...USAGE, completion_tokens: 10_000, total_tokens: 10_011 };
-          backend.reply(
-            inTwo({ usage, told: told.resolve, goOn: hasLeft.promise, isJson: way === 'chat completions as JSON' }),
-          );
+          const isJson = way === 'chat completions as JSON';
+          backend.reply(inTwo({ usage, told: told.resolve, goOn: hasLeft.promise, isJson, zeros }));
           const leaving = new AbortController();
           const reply = send(way, key.secret, {}, leaving.signal).then(
             (begun) => begun.text().catch(() => ''),
@@ -320,7 +324,9 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
             cost: 11 * 2 + 10_000 * 10,
           });
         });
+      }
 
+      for (const way of WAYS) {
         it(`when it cancels with the whole answer, before its usage: ${way}`, async () => {
           const key = await gateway.issue({ creditsMicro: PLENTY });
           const caller = callerOf(gateway.url, key.secret);
@@ -594,10 +600,12 @@ interface TwoParts {
   readonly goOn: Promise<void>;
   /** A request for JSON may also be answered with a stream. */
   readonly isJson: boolean;
+  /** Whether the backend counts nothing until the last chunk, and says so in each. */
+  readonly zeros?: boolean;
 }
 
 /** The whole answer, and later its usage. */
-function inTwo({ usage, told, goOn, isJson }: TwoParts): Script {
+function inTwo({ usage, told, goOn, isJson, zeros = false }: TwoParts): Script {
   return async ({ start, sse, write, end }) => {
     if (isJson) {
       const choice = { index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' };
@@ -611,7 +619,8 @@ function inTwo({ usage, told, goOn, isJson }: TwoParts): Script {
       return;
     }
     start();
-    await sse(text('Hello'), finish('stop'));
+    const soFar = zeros ? { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } } : {};
+    await sse({ ...text('Hello'), ...soFar }, { ...finish('stop'), ...soFar });
     told();
     await goOn;
     await sse({ choices: [], usage }, '[DONE]');

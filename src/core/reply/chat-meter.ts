@@ -1,7 +1,7 @@
 import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
-import { NOTHING_REPORTED, readReported, type Reported } from './usage.ts';
+import { NOTHING_REPORTED, readReported, withOutputGap, type Reported } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
@@ -19,7 +19,7 @@ export interface ChatMeter {
   readonly outputLength: number;
   readonly hasOutput: boolean;
   readonly ended: boolean;
-  /** Whether all choices have their finish reason, so that only usage can follow. */
+  /** Whether all choices that came have their finish reason, so that only usage is likely to follow. */
   readonly finishing: boolean;
 }
 
@@ -38,12 +38,16 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
         grow(chunk.length);
         return;
       }
-      for (const { index, choice } of choicesOf(chunk)) {
+      const choices = choicesOf(chunk);
+      for (const { index, choice } of choices) {
         meter.reported = readReported(meter.reported, choice, undefined);
         note(index, finishReasonOf(choice));
         measure(deltaOf(choice));
       }
-      meter.reported = readReported(meter.reported, chunk, undefined);
+      const reported = readReported(meter.reported, chunk, undefined);
+      // vLLM can count one choice in each chunk. All are counted in the last chunk, which has none.
+      const isOfSome = choices.length > 0 && choices.length < finishReasons.size;
+      meter.reported = isOfSome && reported.usage !== meter.reported.usage ? withOutputGap(reported) : reported;
     },
     addUnread(length) {
       if (!meter.ended) grow(length);
@@ -53,7 +57,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     },
     fail(error) {
       if (meter.ended) return;
-      conclude(isCutOff(error) && meter.finishing ? finishOf(true) : { kind: 'failed', error });
+      conclude(isCutOff(error) && finished >= expectedChoices ? finishOf(true) : { kind: 'failed', error });
     },
     failure: null,
     incompleteReason: null,
@@ -75,9 +79,9 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     const known = finishReasons.get(index);
     if (finishReasons.size >= MAX_CHOICES && !finishReasons.has(index)) return;
     finishReasons.set(index, reason ?? known);
-    if (reason === undefined || known !== undefined) return;
-    finished += 1;
-    meter.finishing = finished >= expectedChoices;
+    if (reason !== undefined && known === undefined) finished += 1;
+    // Some backends send fewer choices than were asked for.
+    meter.finishing = finished === finishReasons.size;
   }
 
   function measure(delta: ChatChunk): void {

@@ -33,6 +33,11 @@ export function sumOfReported(one: Reported, other: Reported): Reported {
   };
 }
 
+/** Returns the same, where the output that was counted is none or not all of what came. */
+export function withOutputGap(reported: Reported): Reported {
+  return { ...reported, gaps: [...new Set([...reported.gaps, 'output' as const])] };
+}
+
 /** Whether the backend has counted both input and output. */
 export function isWhole(reported: Reported): reported is Reported & { readonly usage: Usage } {
   return reported.usage !== null && reported.gaps.length === 0;
@@ -88,7 +93,8 @@ function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: read
       output_tokens_details: { reasoning_tokens: Math.min(Math.max(reasoning, beyond), output) },
       total_tokens: input + output,
     },
-    gaps: [...(read === undefined ? ['input' as const] : []), ...(written === undefined ? ['output' as const] : [])],
+    // Every request has some input, and some backends send zeros until they have counted.
+    gaps: [...(input === 0 ? ['input' as const] : []), ...(written === undefined ? ['output' as const] : [])],
   };
 }
 

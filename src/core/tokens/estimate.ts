@@ -96,11 +96,14 @@ function learntNameOf(model: string): string {
   return plainNameOf(lastPartOf(model));
 }
 
-/** Returns the usage that was reported, with the parts that are missing from the estimate. */
+/**
+ * Returns the usage that was reported, and of the parts that are missing or not all the estimate if
+ * it is larger.
+ */
 export function fillGaps({ usage, gaps }: Reported, estimate: Usage): Usage {
   if (usage === null) return estimate;
-  const input = gaps.includes('input') ? estimate : usage;
-  const output = gaps.includes('output') ? estimate : usage;
+  const input = gaps.includes('input') && estimate.input_tokens > usage.input_tokens ? estimate : usage;
+  const output = gaps.includes('output') && estimate.output_tokens > usage.output_tokens ? estimate : usage;
   return {
     input_tokens: input.input_tokens,
     input_tokens_details: input.input_tokens_details,

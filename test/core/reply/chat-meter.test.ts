@@ -185,6 +185,25 @@ describe('the meter of a chat completion', () => {
     expect(meter).to.include({ failure: null, outputLength: 6 });
   });
 
+  it('misses the output of usage that counts one of several choices, until all are counted', () => {
+    const meter = createChatMeter(2);
+    meter.feed({ ...chunk({ content: 'a' }), usage: usage(3) });
+    meter.feed({ ...chunk({ content: 'b' }, 'stop', 1), usage: usage(3) });
+    expect(meter.reported.gaps).to.deep.equal(['output']);
+    meter.feed({ choices: [], usage: usage(6) });
+    expect(meter.reported.gaps).to.deep.equal([]);
+  });
+
+  it('is finishing after the last choice of a backend that sends fewer than were asked for', () => {
+    const meter = createChatMeter(2);
+    meter.feed(chunk({ content: 'a' }, 'stop'));
+    expect(meter.finishing).to.equal(true);
+    meter.feed(chunk({ content: 'b' }, null, 1));
+    expect(meter.finishing).to.equal(false);
+    meter.feed(chunk({}, 'stop', 1));
+    expect(meter.finishing).to.equal(true);
+  });
+
   it('keeps its first end', () => {
     const meter = createChatMeter(1);
     meter.feed(chunk({ content: 'a' }, 'stop'));

@@ -163,6 +163,7 @@ describe('readReported', () => {
     { name: 'both halves', usage: plain, gaps: [] },
     { name: 'no input', usage: { completion_tokens: 5 }, gaps: ['input'] },
     { name: 'no output', usage: { prompt_tokens: 12 }, gaps: ['output'] },
+    { name: 'zeros', usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, gaps: ['input'] },
     { name: 'input below zero', usage: { prompt_tokens: -5, completion_tokens: 5 }, gaps: ['input'] },
     {
       name: 'endless input',
