@@ -1,7 +1,7 @@
 import type { KeyOwner } from '../backend/failures.ts';
 import type { ApiError, ErrorCode } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
-import { isWhole, type Reported } from '../core/reply/usage.ts';
+import { isWhole, withOutputGap, type Reported } from '../core/reply/usage.ts';
 import { fillGaps } from '../core/tokens/estimate.ts';
 import type { Usage } from '../contract/types.ts';
 
@@ -30,11 +30,13 @@ export interface OutcomeOptions {
 
 /** Returns `discard` if the request leaves no record (src/docs/promises.md). */
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
-  const { failure, hasOutput, reported } = ending;
+  const { failure, hasOutput } = ending;
+  // Some backends send zeros, or no more than the input.
+  const isUncounted = ending.outputLength > 0 && ending.reported.usage?.output_tokens === 0;
+  const reported = isUncounted ? withOutputGap(ending.reported) : ending.reported;
   if (failure === null) return { ...used('succeeded'), incompleteReason: ending.incompleteReason };
-  // Made-up keys must not fill the store.
-  if (options.isStranger && !hasOutput && (nothingRan(failure) || failure.code === 'client_disconnected'))
-    return 'discard';
+  // Made-up keys must not fill the store, whatever the backend says in the place of a 401.
+  if (options.isStranger && !hasOutput) return 'discard';
   if (isCancel(failure)) {
     return { ...used('cancelled'), errorCode: failure.code };
   }

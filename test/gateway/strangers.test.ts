@@ -37,7 +37,7 @@ describe('a key that was never accepted', () => {
     return ((await (await gateway.get(path)).json()) as { data: unknown[] }).data;
   }
 
-  for (const status of [400, 403, 404, 429]) {
+  for (const status of [400, 403, 404, 429, 500, 504]) {
     it(`leaves neither a record nor usage after a ${status} of the backend`, async () => {
       await open();
       backend.reply({ json: { error: { message: 'API key not valid' } }, status }, answer());
