@@ -72,8 +72,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the record of a stranger',
     file: 'requests/outcome.ts',
-    right: 'if (options.isStranger && !hasOutput &&',
-    wrong: 'if (options.isStranger && hasOutput &&',
+    right: 'if (options.isStranger && !hasOutput)',
+    wrong: 'if (options.isStranger && hasOutput)',
     within: 500,
   },
   {

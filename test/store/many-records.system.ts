@@ -20,7 +20,9 @@ import { createTestDatabase, findPostgres, type TestDatabase } from '../support/
 import { ALL_RECORDS, nameOf } from './shared/list-plans.ts';
 
 const RECORDS = Number(process.env['MANY_RECORDS'] ?? 200_000);
-const CPU_AT_MOST_MS = 20;
+/** Several times beyond what they take. What tells a page from a search of all records on PostgreSQL is the pages it touches. */
+const CPU_AT_MOST_MS = 60;
+const PAGES_AT_MOST = 5000;
 
 const FILTERS: readonly Partial<ListStep>[] = [
   {},
@@ -153,7 +155,7 @@ if (server !== undefined) {
         const took = `${serverMs.toFixed(1).padStart(6)} ms and ${ownMs.toFixed(1)} ms here`;
         console.log(`  ${took}, ${String(rows.length).padStart(3)} rows, ${touched} pages: ${name}`);
         expect(serverMs).to.be.at.most(CPU_AT_MOST_MS);
-        expect(touched).to.be.at.most(10_000);
+        expect(touched).to.be.at.most(PAGES_AT_MOST);
       });
     }
   });
