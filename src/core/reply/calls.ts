@@ -11,8 +11,8 @@ import { createNameBeginnings, toolOfCall, type ReplyTools } from '../request/to
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
-  /** Returns the length of the added arguments. `beforeCall` runs before the item of a new call. */
-  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
+  /** `beforeCall` runs before the item of a new call. */
+  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): void;
   closeComplete(): void;
   closeAll(): void;
   /** `inCall` says whether the model was stopped while it wrote the last call. */
@@ -66,13 +66,12 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       call.lastChunk = chunkNumber;
       collectState(log, call.state, piece);
       // Its arguments are complete, so this piece repeats the whole call or is empty.
-      if (call.closed) return 0;
+      if (call.closed) return;
       if (call.name === '') call.name = piece.name;
       const delta = isRepetition(call, piece) ? '' : piece.arguments;
       log.grow(delta.length);
       if (delta !== '') addArguments(call, delta);
       if (call.writer === undefined && isNamed(call)) announce(call, beforeCall);
-      return delta.length;
     },
     closeComplete,
     closeAll() {

@@ -1,6 +1,7 @@
-import type { ChatChunk, ChunkOrText } from '../chat.ts';
-import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
+import type { ChunkOrText } from '../chat.ts';
+import { choicesOf, deltaOf, finishReasonOf } from './chunk.ts';
 import { ApiError } from '../errors.ts';
+import { outputLengthOf } from './output-length.ts';
 import { NOTHING_REPORTED, readReported, withOutputGap, type Reported } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
@@ -15,7 +16,7 @@ export interface ChatMeter {
   readonly failure: ApiError | null;
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
   readonly reported: Reported;
-  /** UTF-16 code units of text, reasoning and arguments in all choices. */
+  /** UTF-16 code units of the output in all choices. */
   readonly outputLength: number;
   readonly hasOutput: boolean;
   readonly ended: boolean;
@@ -42,7 +43,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       for (const { index, choice } of choices) {
         meter.reported = readReported(meter.reported, choice, undefined);
         note(index, finishReasonOf(choice));
-        measure(deltaOf(choice));
+        grow(outputLengthOf(deltaOf(choice)));
       }
       const reported = readReported(meter.reported, chunk, undefined);
       // vLLM can count one choice in each chunk. All are counted in the last chunk, which has none.
@@ -84,14 +85,6 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     meter.finishing = finished === finishReasons.size;
   }
 
-  function measure(delta: ChatChunk): void {
-    for (const { text } of textPiecesOf(delta)) grow(text.length);
-    for (const call of callPiecesIn(delta)) {
-      grow(call.arguments.length);
-      meter.hasOutput = true;
-    }
-  }
-
   function grow(length: number): void {
     meter.outputLength += length;
     if (length > 0) meter.hasOutput = true;
@@ -105,14 +98,5 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     const finishes = [...finishReasons.values()].map((reason) => readFinishReason(reason, done));
     const worst = finishes.find(({ kind }) => kind === 'failed') ?? finishes.find(({ kind }) => kind === 'incomplete');
     return worst ?? { kind: 'completed' };
-  }
-}
-
-/** Arguments that are nested too deep to be measured still reach the client. */
-function callPiecesIn(delta: ChatChunk): readonly CallPiece[] {
-  try {
-    return callPiecesOf(delta);
-  } catch {
-    return [];
   }
 }

@@ -16,6 +16,7 @@ import { createCitations } from './citations.ts';
 import { unreachable } from '../errors.ts';
 import type { EventLog } from './event-log.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
+import { outputLengthOf } from './output-length.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter, type ThinkTags } from './think-tags.ts';
@@ -39,7 +40,7 @@ export interface OutputWriter {
   hasNamelessCall(): boolean;
   closeCompleted(): void;
   closeCut(): void;
-  /** UTF-16 code units of text, reasoning and arguments. */
+  /** Of the output, as `outputLengthOf` measures it. */
   readonly length: number;
 }
 
@@ -51,8 +52,6 @@ type Open =
   | { readonly kind: 'calls' };
 
 const IDLE: Open = { kind: 'idle' };
-/** The estimated length of an image in text. */
-const IMAGE_LENGTH = 5 * 1024;
 const LEADING_BLANK_LINES = /^\s*\n/;
 
 /** Begins without an item. What a choice says decides which item is open. */
@@ -82,19 +81,22 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       const words = onlyWordsOf(delta);
       if (words !== undefined) {
         wordsKind = words.kind;
+        output.length += words.text.length;
         if (wordsKind === 'reasoning') state?.readDelta(delta);
         writeText(words, logprobs);
         return;
       }
+      output.length += outputLengthOf(delta);
       state?.readDelta(delta);
       for (const citation of citationsOf(delta)) citations.add(citation);
       for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
       for (const url of imagesOf(delta)) writeImage(url);
       const callPieces = callPiecesOf(delta);
       if (callPieces.length > 0) output.release();
-      for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
+      for (const piece of callPieces) calls.add(piece, choiceNumber, openCalls);
     },
     writeWords(text) {
+      output.length += text.length;
       if (text !== '') writeText({ kind: wordsKind, text }, []);
     },
     writeCompaction(encryptedContent) {
@@ -144,7 +146,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
 
   function writePiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
     log.grow(text.length);
-    output.length += text.length;
     switch (kind) {
       case 'text':
         if (open.kind !== 'message' && logprobs.length === 0) writeFirstText(text);
@@ -186,9 +187,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     return writer;
   }
 
-  /** A small image costs Gemini 1,290 tokens of output (ai.google.dev/gemini-api/docs/pricing). */
   function writeImage(url: string): void {
-    output.length += IMAGE_LENGTH;
     const [head = '', result] = url.split(',', 2);
     const format = /^data:image\/([\w.+-]{1,32});base64$/i.exec(head)?.[1];
     if (format === undefined || result === undefined) {

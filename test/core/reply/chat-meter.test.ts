@@ -72,7 +72,14 @@ describe('the meter of a chat completion', () => {
         chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: '{"a":1}' } }] }, 'tool_calls'),
       ],
       end: 'done',
-      length: 15,
+      length: 19,
+    },
+    {
+      name: 'has the input of a custom tool alone when its caller leaves',
+      chunks: [chunk({ tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { input: '12345' } }] })],
+      end: new ApiError('client_disconnected'),
+      failure: 'client_disconnected',
+      length: 5,
     },
     { name: 'breaks', chunks: [chunk({ content: 'a' })], end: BROKEN, failure: 'upstream_error', length: 1 },
     { name: 'breaks after its reason', chunks: [chunk({ content: 'a' }, 'stop')], end: BROKEN, length: 1 },
@@ -165,7 +172,7 @@ describe('the meter of a chat completion', () => {
   it('takes a call without arguments for output', () => {
     const meter = createChatMeter(1);
     meter.feed(chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: '' } }] }));
-    expect(meter).to.include({ hasOutput: true, outputLength: 0 });
+    expect(meter).to.include({ hasOutput: true, outputLength: 4 });
   });
 
   it('is not held up by arguments that are nested too deep to be measured', () => {

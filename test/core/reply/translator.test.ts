@@ -232,7 +232,7 @@ describe('createTranslator', () => {
       machine.feed([text('4567')]);
       machine.feed([chunkOf({ refusal: '89' })]);
       machine.feed([chunkOf({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] })]);
-      expect(machine.outputLength).to.equal(11);
+      expect(machine.outputLength).to.equal(15);
     });
 
     it('is whether the backend has said why it stopped', () => {
