@@ -1,22 +1,22 @@
+import { createFairQueue } from '../core/fair-queue.ts';
+
 /**
  * Returns what begins small pieces of work in the order in which they come, and only so many in one turn of the event loop, so
  * that what runs already goes on in between. When more wait, owners take turns: much work of one holds up no other.
  */
 export function spreadOverTurns(mostInTurn: number): (owner: string, begin: () => void) => void {
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = createFairQueue<() => void>();
   let begun = 0;
   let isTurnAhead = false;
 
   return (owner, begin) => {
     lookAhead();
-    if (begun < mostInTurn && waiting.size === 0) {
+    if (begun < mostInTurn && waiting.isEmpty()) {
       begun += 1;
       begin();
       return;
     }
-    const line = waiting.get(owner);
-    if (line === undefined) waiting.set(owner, [begin]);
-    else line.push(begin);
+    waiting.add(owner, begin);
   };
 
   function lookAhead(): void {
@@ -28,22 +28,11 @@ export function spreadOverTurns(mostInTurn: number): (owner: string, begin: () =
   function takeTurn(): void {
     isTurnAhead = false;
     begun = 0;
-    while (begun < mostInTurn && waiting.size > 0) {
+    while (begun < mostInTurn && !waiting.isEmpty()) {
       lookAhead();
       begun += 1;
-      next()?.();
+      waiting.next()?.();
     }
-  }
-
-  function next(): (() => void) | undefined {
-    const [first] = waiting;
-    if (first === undefined) return undefined;
-    const [owner, line] = first;
-    const begin = line.shift();
-    // Who has more stands at the end again.
-    waiting.delete(owner);
-    if (line.length > 0) waiting.set(owner, line);
-    return begin;
   }
 }
 

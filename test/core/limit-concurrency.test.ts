@@ -74,4 +74,26 @@ describe('takeTurns', () => {
     expect(done.slice(0, 3)).to.deep.equal(['a1', 'b1', 'c1']);
     expect(done.toSorted()).to.deep.equal(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
   });
+
+  it('lets so many run at once, of one owner too, and the first of another before the rest', async () => {
+    const takeTurn = takeTurns(2);
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const work = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) =>
+      takeTurn(name.slice(0, 1), () => {
+        begun.push(name);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      }),
+    );
+    const endOne = async (): Promise<void> => {
+      ends.shift()?.();
+      await new Promise(setImmediate);
+    };
+    expect(begun).to.deep.equal(['a1', 'a2']);
+    await endOne();
+    expect(begun).to.deep.equal(['a1', 'a2', 'b1']);
+    while (ends.length > 0) await endOne();
+    await Promise.all(work);
+    expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3', 'a4']);
+  });
 });

@@ -39,6 +39,7 @@ export function createLoad(limits: LoadLimits): Load {
       const body = bodyBytes.open(holderNow);
       return {
         take: (bytes) => body.take(bytes),
+        giveBack: (bytes) => body.giveBack(bytes),
         release() {
           body.release();
           running.release();
@@ -52,18 +53,19 @@ export function createLoad(limits: LoadLimits): Load {
   };
 }
 
-const SHARE = Symbol('share');
-type Request = IncomingMessage & { [SHARE]?: Share | undefined };
+const HELD = Symbol('held');
+type Request = IncomingMessage & { [HELD]?: { readonly share: Share; readonly holderNow: () => Holder } | undefined };
 
 /** Counts each HTTP request until its reply is over. OPTIONS has no caller, and is only refused. */
 export function limitLoad(load: Load): RequestHandler {
   return (req: Request, res, next) => {
     if (req.method === 'OPTIONS') return next();
-    const share = load.enter(callerOf(res).holder);
-    req[SHARE] = share;
+    const holderNow = callerOf(res).holder;
+    const share = load.enter(holderNow);
+    req[HELD] = { share, holderNow };
     res.once('close', () => {
       share.release();
-      req[SHARE] = undefined;
+      req[HELD] = undefined;
     });
     next();
   };
@@ -71,5 +73,15 @@ export function limitLoad(load: Load): RequestHandler {
 
 /** As `Share.take`, for the body of this request. Does nothing for a request without a share. */
 export function takeBytes(req: Request, bytes: number): void {
-  req[SHARE]?.take(bytes);
+  req[HELD]?.share.take(bytes);
+}
+
+/** As `Share.giveBack`, of what `takeBytes` took. */
+export function giveBackBytes(req: Request, bytes: number): void {
+  req[HELD]?.share.giveBack(bytes);
+}
+
+/** Returns the name of who holds the share of this request; that of all without a share is empty. */
+export function holderNameOf(req: Request): string {
+  return req[HELD]?.holderNow().name ?? '';
 }

@@ -23,6 +23,8 @@ export interface Share {
    * `server_overloaded` if nothing is left. Then nothing is taken.
    */
   take(amount: number): void;
+  /** Gives back a part of what was taken. */
+  giveBack(amount: number): void;
   /** Gives back all that was taken. */
   release(): void;
 }
@@ -70,9 +72,8 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
           if (used + amount > capacity) throw overloaded();
           count(held, amount);
         },
-        release() {
-          count(held, -held.amount);
-        },
+        giveBack: (amount) => count(held, -amount),
+        release: () => count(held, -held.amount),
       };
     },
   };

@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { promisify } from 'node:util';
+import type { Transform } from 'node:stream';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
 import { collectBytes } from '../../core/collected-bytes.ts';
-import { takeBytes } from '../access/load.ts';
+import { giveBackBytes, holderNameOf, takeBytes } from '../access/load.ts';
 import { isHeavy, LARGE_BYTES } from '../../core/json-size.ts';
-import { limitConcurrency } from '../../core/limit-concurrency.ts';
+import { takeTurns } from '../../core/limit-concurrency.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { readPiece } from '../turns.ts';
 import { watchPace } from './pace.ts';
@@ -50,9 +57,7 @@ export async function readBody(req: IncomingMessage, { maxBytes }: BodyLimits): 
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const received = await collect(req, maxBytes);
   if (decompress === undefined || received.length === 0) return received;
-  const whole = await decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
-  takeBytes(req, Math.max(0, whole.length - received.length));
-  return whole;
+  return decompress(received, { maxBytes, req });
 }
 
 /** Drops a body, so that a client that still sends reads the reply. Closes a slow connection. */
@@ -81,29 +86,22 @@ function checkMediaType(contentType: string | undefined): void {
 
 interface DecompressOptions {
   readonly maxBytes: number;
-  readonly isWanted: () => boolean;
+  readonly req: IncomingMessage;
 }
 
 type Decompressor = (bytes: Buffer, options: DecompressOptions) => Promise<Buffer>;
 
-const inflateZlib = promisify(inflate);
-const inflateBare = promisify(inflateRaw);
+const CHUNKS = { chunkSize: 64 * 1024 };
 
 const DECOMPRESSORS = new Map<string, Decompressor>([
-  ['gzip', bounded('gzip', promisify(gunzip))],
-  ['x-gzip', bounded('gzip', promisify(gunzip))],
-  [
-    'deflate',
-    bounded('deflate', (bytes, options) => (hasZlibHeader(bytes) ? inflateZlib : inflateBare)(bytes, options)),
-  ],
-  ['br', bounded('br', promisify(brotliDecompress))],
+  ['gzip', bounded('gzip', () => createGunzip(CHUNKS))],
+  ['x-gzip', bounded('gzip', () => createGunzip(CHUNKS))],
+  ['deflate', bounded('deflate', (bytes) => (hasZlibHeader(bytes) ? createInflate : createInflateRaw)(CHUNKS))],
+  ['br', bounded('br', () => createBrotliDecompress(CHUNKS))],
   [
     'zstd',
-    bounded('zstd', (bytes, options) =>
-      promisify(zstdDecompress)(bytes, {
-        ...options,
-        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-      }),
+    bounded('zstd', () =>
+      createZstdDecompress({ ...CHUNKS, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } }),
     ),
   ],
 ]);
@@ -125,19 +123,29 @@ function decompressorFor(contentEncoding: string | undefined): Decompressor | un
   });
 }
 
-type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Promise<Buffer>;
-
-const takeTurn = limitConcurrency(MAX_LARGE_AT_ONCE);
+const takeTurn = takeTurns(MAX_LARGE_AT_ONCE);
 
 /** A body that turns out to be large starts again in its turn, so that small ones never wait. */
-function bounded(encoding: string, call: ZlibCall): Decompressor {
-  async function attempt(bytes: Buffer, maxBytes: number): Promise<Buffer | 'too large'> {
+function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompressor {
+  async function attempt(bytes: Buffer, { maxBytes, req }: DecompressOptions): Promise<Buffer | 'too large'> {
+    const whole = collectBytes();
+    let taken = 0;
     try {
-      return await call(bytes, { maxOutputLength: maxBytes, chunkSize: 64 * 1024 });
+      for await (const chunk of open(bytes).end(bytes) as AsyncIterable<Buffer>) {
+        if (req.socket.destroyed) throw new ApiError('client_disconnected');
+        whole.add(chunk);
+        if (whole.length() > maxBytes) {
+          giveBackBytes(req, taken);
+          return 'too large';
+        }
+        const added = whole.length() - bytes.length - taken;
+        if (added <= 0) continue;
+        takeBytes(req, added);
+        taken += added;
+      }
+      return whole.whole();
     } catch (error) {
-      const code = codeOf(error);
-      if (code === 'ERR_BUFFER_TOO_LARGE') return 'too large';
-      if (/mem|alloc/i.test(code)) throw error;
+      if (error instanceof ApiError || /mem|alloc/i.test(codeOf(error))) throw error;
       throw new ApiError('invalid_request', {
         message: `The body could not be decompressed as ${encoding}: it is damaged or cut short.`,
         cause: error,
@@ -145,14 +153,15 @@ function bounded(encoding: string, call: ZlibCall): Decompressor {
     }
   }
 
-  return async (bytes, { maxBytes, isWanted }) => {
-    const soon = bytes.length < LARGE_BYTES ? await attempt(bytes, Math.min(LARGE_BYTES, maxBytes)) : 'too large';
+  return async (bytes, { maxBytes, req }) => {
+    const soon =
+      bytes.length < LARGE_BYTES
+        ? await attempt(bytes, { maxBytes: Math.min(LARGE_BYTES, maxBytes), req })
+        : 'too large';
     if (soon !== 'too large') return soon;
     const maxExpanded = Math.max(FREE_EXPANDED_BYTES, bytes.length * MAX_EXPANSION);
-    const whole = await takeTurn(() => {
-      if (!isWanted()) throw new ApiError('client_disconnected');
-      return attempt(bytes, Math.min(maxBytes, maxExpanded));
-    });
+    const most = Math.min(maxBytes, maxExpanded);
+    const whole = await takeTurn(holderNameOf(req), () => attempt(bytes, { maxBytes: most, req }));
     if (whole === 'too large') throw maxExpanded < maxBytes ? expandsTooFar() : tooLarge(maxBytes);
     return whole;
   };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import {
   createServer,
   request as httpRequest,
@@ -11,8 +11,14 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync, type InputType } from 'node:zlib';
 import { expect } from 'chai';
+import type { Request, Response } from 'express';
 import { parseJson } from '../../../src/core/parse-json.ts';
 import { discardBody, readBody, readJsonBody } from '../../../src/http/body/body.ts';
+import { authenticate } from '../../../src/http/access/authenticate.ts';
+import { createLoad, limitLoad, type Load } from '../../../src/http/access/load.ts';
+import type { RequestFacts } from '../../../src/requests/facts.ts';
+import type { Caller } from '../../../src/requests/incoming.ts';
+import { keepFacts } from '../../../src/telemetry/reply-facts.ts';
 import { ApiError, type ErrorCode } from '../../../src/core/errors.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { useHeldTime } from '../../support/held-time.ts';
@@ -159,6 +165,64 @@ describe('readBody', () => {
       expect(await outcome).to.deep.equal(text);
     });
   }
+
+  describe('compressed, of a caller with a share', () => {
+    const MAX_LARGE_BYTES = 4 * 1024 * 1024;
+
+    function openLoad(maxBodyBytesInFlight: number): Load {
+      return createLoad({
+        maxConcurrentRequests: 100,
+        maxBodyBytes: 1024 * 1024,
+        maxBodyBytesInFlight,
+        maxWebSockets: 1,
+        callerSharePercent: 100,
+      });
+    }
+
+    async function readOf(name: string, load: Load, body: Buffer): Promise<Buffer> {
+      const source = Readable.from([body]);
+      const req = Object.assign(source, { headers: { 'content-encoding': 'gzip' }, socket: {} }) as unknown as Request;
+      const res = new EventEmitter() as Response;
+      keepFacts(res, {} as RequestFacts);
+      const caller: Caller = { identity: [name], backendHeaders: {}, holder: () => ({ name, isStranger: false }) };
+      await authenticate(() => ({ caller }))(req, res, () => undefined);
+      await limitLoad(load)(req, res, () => undefined);
+      return readBody(req, { maxBytes: MAX_LARGE_BYTES });
+    }
+
+    it('waits for few of the large bodies of another', async () => {
+      const load = openLoad(1024 * 1024 * 1024);
+      const large = gzipSync(Buffer.concat([randomBytes(300_000), Buffer.alloc(3_000_000)]));
+      let done = 0;
+      const many = Array.from({ length: 24 }, async () => {
+        await readOf('many', load, large);
+        done += 1;
+      });
+      // Until all of them have arrived.
+      await allArrived();
+      const before = done;
+      await readOf('one', load, gzipSync(randomBytes(300_000)));
+      expect(done - before).to.be.at.most(8);
+      await Promise.all(many);
+    });
+
+    it('counts as it grows, so that one for which there is no room ends there', async () => {
+      const cutShort = gzipSync(Buffer.concat([randomBytes(300_000), Buffer.alloc(3_000_000)])).subarray(0, -9);
+      const error: unknown = await readOf('one', openLoad(1024 * 1024), cutShort).catch((thrown: unknown) => thrown);
+      expect(error).to.have.property('code', 'concurrency_limit_exceeded');
+    });
+
+    it('counts once, as the larger of what it was and what it has become', async () => {
+      const load = openLoad(8 * 1024 * 1024);
+      for (const zeros of [0, 1_500_000]) {
+        const { used } = load.bodyBytes;
+        const text = Buffer.concat([randomBytes(400_000), Buffer.alloc(zeros)]);
+        const sent = gzipSync(text);
+        await readOf('one', load, sent);
+        expect(load.bodyBytes.used - used).to.equal(Math.max(text.length, sent.length));
+      }
+    });
+  });
 
   describe('of which a byte may become a hundred, beyond 1 MiB', () => {
     const MAX_LARGE_BYTES = 4 * 1024 * 1024;
