@@ -304,6 +304,8 @@ function findDoubtful({
   METRICS_PORT,
   METRICS_TOKEN,
   METRICS_HOST,
+  MAX_BODY_BYTES,
+  MAX_BODY_BYTES_IN_FLIGHT,
 }: Settings): readonly string[] {
   const warnings: string[] = [];
   if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
@@ -317,8 +319,17 @@ function findDoubtful({
       'METRICS_HOST: is no loopback address, and without METRICS_TOKEN all who reach it can read the metrics',
     );
   }
+  if (MAX_BODY_BYTES_IN_FLIGHT < FEWEST_BODIES_IN_FLIGHT * MAX_BODY_BYTES) {
+    warnings.push(
+      `MAX_BODY_BYTES_IN_FLIGHT: is less than ${FEWEST_BODIES_IN_FLIGHT} times MAX_BODY_BYTES, so that few callers with ` +
+        'large bodies can hold all of it',
+    );
+  }
   return warnings;
 }
+
+/** With fewer, an eighth, which is the part of a network of strangers, is less than one body. */
+const FEWEST_BODIES_IN_FLIGHT = 8;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);

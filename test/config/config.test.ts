@@ -541,6 +541,13 @@ describe('readConfig', () => {
       warnings: [],
     },
     { env: { METRICS_HOST: '0.0.0.0' }, warnings: [] },
+    {
+      env: { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '7999' },
+      warnings: [
+        'MAX_BODY_BYTES_IN_FLIGHT: is less than 8 times MAX_BODY_BYTES, so that few callers with large bodies can hold all of it',
+      ],
+    },
+    { env: { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '8000' }, warnings: [] },
     ...(
       [
         ['UPSTREAM_BASEURL', 'UPSTREAM_BASE_URL'],
