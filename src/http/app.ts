@@ -70,7 +70,7 @@ function createApi(services: Services): Router {
   const limitBoth = [limitRate(rateLimits), limit];
   const watch = watchRunning(services);
   const requests = createRequestRoutes(services);
-  const { limitReads, limitLists } = createReadLimits(services);
+  const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(services);
   // Who polls a lot can still cancel.
   const { limitReads: limitCancels } = createReadLimits(services);
   const api = express.Router();
@@ -82,11 +82,11 @@ function createApi(services: Services): Router {
     .all(methodNotAllowed('POST'));
   api.route('/responses/input_tokens').post(limitBoth, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
   api.route('/responses/compact').post(limitBoth, postCompaction(services)).all(methodNotAllowed('POST'));
-  api.route('/requests').get(limitReads, limitLists, requests.list).all(methodNotAllowed('GET'));
+  api.route('/requests').get(limitReads, limitListsOfRecords, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(limitCancels, requests.cancel).all(methodNotAllowed('POST'));
-  api.route('/usage').get(limitReads, showUsage(services)).all(methodNotAllowed('GET'));
-  api.route('/key').get(limitReads, showKey(services)).all(methodNotAllowed('GET'));
+  api.route('/usage').get(limitReads, limitLists, showUsage(services)).all(methodNotAllowed('GET'));
+  api.route('/key').get(limitReads, limitLists, showKey(services)).all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {
     api.route('/chat/completions').post(limitBoth, createChatCompletion(services)).all(methodNotAllowed('POST'));

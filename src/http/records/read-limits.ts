@@ -1,12 +1,14 @@
-import type { RequestHandler } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ApiError } from '../../core/errors.ts';
 import { callerOf } from '../access/authenticate.ts';
 
 export interface ReadLimits {
   /** Counts a read in the minute of its caller. */
   readonly limitReads: RequestHandler;
-  /** Lets few lists of a caller run at once. */
+  /** Lets few lists and sums of a caller run at once. */
   readonly limitLists: RequestHandler;
+  /** As `limitLists`, but not for the lookup of one record by its `Idempotency-Key`. */
+  readonly limitListsOfRecords: RequestHandler;
 }
 
 const MINUTE_MS = 60_000;
@@ -41,23 +43,27 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
       reads.set(name, count);
       next();
     },
-    limitLists(req, res, next) {
-      // With the header it is the lookup of one record.
-      if (req.headers['idempotency-key'] !== undefined) return next();
-      const { name } = callerOf(res).holder();
-      const running = lists.get(name) ?? 0;
-      if (running >= LISTS_AT_ONCE) {
-        throw refusal(`The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`, 1);
-      }
-      lists.set(name, running + 1);
-      res.once('close', () => {
-        const left = (lists.get(name) ?? 1) - 1;
-        if (left === 0) lists.delete(name);
-        else lists.set(name, left);
-      });
-      return next();
+    limitLists,
+    limitListsOfRecords(req, res, next) {
+      if (req.headers['idempotency-key'] === undefined) limitLists(req, res, next);
+      else next();
     },
   };
+
+  function limitLists(_req: Request, res: Response, next: NextFunction): void {
+    const { name } = callerOf(res).holder();
+    const running = lists.get(name) ?? 0;
+    if (running >= LISTS_AT_ONCE) {
+      throw refusal(`The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`, 1);
+    }
+    lists.set(name, running + 1);
+    res.once('close', () => {
+      const left = (lists.get(name) ?? 1) - 1;
+      if (left === 0) lists.delete(name);
+      else lists.set(name, left);
+    });
+    next();
+  }
 }
 
 function refusal(message: string, seconds: number): ApiError {

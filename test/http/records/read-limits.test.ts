@@ -96,7 +96,7 @@ describe('reading records', () => {
     expect((await read('/api/v1/requests')).status).to.equal(200);
   });
 
-  it('runs two lists of a key at once', async () => {
+  it('runs two lists of a key at once, of usage and of the key itself too', async () => {
     held = Promise.withResolvers();
     const running = [read('/api/v1/requests'), read('/api/v1/requests')];
     await arrived.promise;
@@ -105,6 +105,12 @@ describe('reading records', () => {
     expect(refused.headers.get('retry-after')).to.equal('1');
     expect(await refused.json()).to.have.nested.property('error.code', 'rate_limit_exceeded');
     expect((await read()).status).to.equal(404);
+    for (const path of ['/api/v1/usage', '/api/v1/key']) {
+      const headers = { authorization: `Bearer ${TEST_KEY}`, 'idempotency-key': 'key-1' };
+      const reply = await fetch(`${gateway.url}${path}`, { headers });
+      expect([reply.status, reply.headers.get('retry-after')], path).to.deep.equal([429, '1']);
+      await reply.text();
+    }
     held.resolve();
     expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200]);
     expect((await read('/api/v1/requests')).status).to.equal(200);
