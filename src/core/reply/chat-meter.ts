@@ -1,8 +1,8 @@
-import type { ChunkOrText } from '../chat.ts';
+import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { choicesOf, deltaOf, finishReasonOf } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { outputLengthOf } from './output-length.ts';
-import { NOTHING_REPORTED, readReported, withOutputGap, type Reported } from './usage.ts';
+import { NOTHING_REPORTED, readReported, reportedOfChoices, withOutputGap, type Reported } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
@@ -27,9 +27,14 @@ export interface ChatMeter {
 /** Backends are not trusted, and each choice takes memory. */
 const MAX_CHOICES = 1024;
 
+interface KnownChoice {
+  reason: string | undefined;
+  reported: Reported;
+}
+
 /** Measures a relayed answer with this many choices. The first `end` or `fail` counts. */
 export function createChatMeter(expectedChoices: number): ChatMeter {
-  const finishReasons = new Map<number, string | undefined>();
+  const known = new Map<number, KnownChoice>();
   let finished = 0;
 
   const meter: Writable<ChatMeter> = {
@@ -40,15 +45,13 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
         return;
       }
       const choices = choicesOf(chunk);
+      // vLLM and SGLang can count the one choice of a chunk beside it, and Moonshot counts each in itself.
+      const isOfOne = choices.length === 1;
       for (const { index, choice } of choices) {
-        meter.reported = readReported(meter.reported, choice, undefined);
-        note(index, finishReasonOf(choice));
+        readUsageOf(note(index, finishReasonOf(choice)), isOfOne ? chunk : choice, choice);
         grow(outputLengthOf(deltaOf(choice)));
       }
-      const reported = readReported(meter.reported, chunk, undefined);
-      // vLLM can count one choice in each chunk. All are counted in the last chunk, which has none.
-      const isOfSome = choices.length > 0 && choices.length < finishReasons.size;
-      meter.reported = isOfSome && reported.usage !== meter.reported.usage ? withOutputGap(reported) : reported;
+      if (!isOfOne) meter.reported = readReported(meter.reported, chunk, undefined);
     },
     addUnread(length) {
       if (!meter.ended) grow(length);
@@ -76,13 +79,28 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     if (finish.kind === 'incomplete') meter.incompleteReason = finish.reason;
   }
 
-  function note(index: number, reason: string | undefined): void {
-    const known = finishReasons.get(index);
-    if (finishReasons.size >= MAX_CHOICES && !finishReasons.has(index)) return;
-    finishReasons.set(index, reason ?? known);
-    if (reason !== undefined && known === undefined) finished += 1;
+  function note(index: number, reason: string | undefined): KnownChoice | undefined {
+    const choice = known.get(index) ?? { reason: undefined, reported: NOTHING_REPORTED };
+    if (!known.has(index)) {
+      if (known.size >= MAX_CHOICES) return undefined;
+      known.set(index, choice);
+      if (meter.reported.usage !== null) meter.reported = withOutputGap(meter.reported);
+    }
+    if (reason !== undefined && choice.reason === undefined) finished += 1;
+    choice.reason = reason ?? choice.reason;
     // Some backends send fewer choices than were asked for.
-    meter.finishing = finished === finishReasons.size;
+    meter.finishing = finished === known.size;
+    return choice;
+  }
+
+  function readUsageOf(of: KnownChoice | undefined, chunk: ChatChunk, choice: ChatChunk): void {
+    const { usage } = meter.reported;
+    meter.reported = readReported(meter.reported, chunk, choice);
+    if (of === undefined || meter.reported.usage === usage) return;
+    of.reported = meter.reported;
+    if (known.size === 1) return;
+    const all = [...known.values()].map(({ reported }) => reported);
+    meter.reported = { ...reportedOfChoices(all), model: of.reported.model };
   }
 
   function grow(length: number): void {
@@ -91,11 +109,11 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   }
 
   function finishOf(done: boolean): Finish {
-    if (finishReasons.size === 0) {
+    if (known.size === 0) {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    const finishes = [...finishReasons.values()].map((reason) => readFinishReason(reason, done));
+    const finishes = [...known.values()].map(({ reason }) => readFinishReason(reason, done));
     const worst = finishes.find(({ kind }) => kind === 'failed') ?? finishes.find(({ kind }) => kind === 'incomplete');
     return worst ?? { kind: 'completed' };
   }

@@ -33,6 +33,25 @@ export function sumOfReported(one: Reported, other: Reported): Reported {
   };
 }
 
+/** Returns what the choices of one answer have used together. They have read the same input. */
+export function reportedOfChoices(choices: readonly Reported[]): Pick<Reported, 'usage' | 'gaps'> {
+  const counted = choices.flatMap(({ usage }) => (usage === null ? [] : [usage]));
+  const usage = counted.reduce((one, other) => {
+    const { input_tokens, input_tokens_details } = one.input_tokens < other.input_tokens ? other : one;
+    const output_tokens = one.output_tokens + other.output_tokens;
+    const output_tokens_details = {
+      reasoning_tokens: one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens,
+    };
+    const total_tokens = input_tokens + output_tokens;
+    return { input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens };
+  });
+  const hasGap = choices.some(({ usage: one, gaps }) => one === null || gaps.includes('output'));
+  return {
+    usage,
+    gaps: [...(usage.input_tokens === 0 ? ['input' as const] : []), ...(hasGap ? ['output' as const] : [])],
+  };
+}
+
 /** Returns the same, where the output that was counted is none or not all of what came. */
 export function withOutputGap(reported: Reported): Reported {
   return { ...reported, gaps: [...new Set([...reported.gaps, 'output' as const])] };

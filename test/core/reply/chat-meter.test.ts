@@ -192,13 +192,53 @@ describe('the meter of a chat completion', () => {
     expect(meter).to.include({ failure: null, outputLength: 6 });
   });
 
-  it('misses the output of usage that counts one of several choices, until all are counted', () => {
+  const counts = (input: number, output: number) => ({ prompt_tokens: input, completion_tokens: output });
+  const told = ({ reported: { usage, gaps } }: ReturnType<typeof createChatMeter>) => ({
+    input: usage?.input_tokens,
+    output: usage?.output_tokens,
+    gaps,
+  });
+
+  it('adds up the output that is counted for each choice, and misses it while one is not counted', () => {
     const meter = createChatMeter(2);
-    meter.feed({ ...chunk({ content: 'a' }), usage: usage(3) });
-    meter.feed({ ...chunk({ content: 'b' }, 'stop', 1), usage: usage(3) });
-    expect(meter.reported.gaps).to.deep.equal(['output']);
-    meter.feed({ choices: [], usage: usage(6) });
-    expect(meter.reported.gaps).to.deep.equal([]);
+    meter.feed({ ...chunk({ content: 'a' }), usage: counts(3, 1) });
+    expect(told(meter)).to.deep.equal({ input: 3, output: 1, gaps: [] });
+    meter.feed(chunk({ content: 'b' }, null, 1));
+    expect(told(meter)).to.deep.equal({ input: 3, output: 1, gaps: ['output'] });
+    meter.feed({ ...chunk({ content: 'c' }), usage: counts(3, 4) });
+    expect(told(meter)).to.deep.equal({ input: 3, output: 4, gaps: ['output'] });
+    meter.feed({ ...chunk({}, 'stop', 1), model: 'm', usage: counts(4, 2) });
+    expect(told(meter)).to.deep.equal({ input: 4, output: 6, gaps: [] });
+    meter.feed({ ...chunk({}, 'stop'), usage: counts(3, 5) });
+    expect(told(meter)).to.deep.equal({ input: 4, output: 7, gaps: [] });
+    meter.feed({ choices: [], usage: counts(3, 8) });
+    expect(told(meter)).to.deep.equal({ input: 3, output: 8, gaps: [] });
+    expect(meter.reported.model).to.equal('m');
+  });
+
+  it('adds up what is counted in each choice of one chunk, unless all are counted beside them', () => {
+    const choices = [0, 1].map((index) => ({ index, delta: {}, finish_reason: 'stop', usage: counts(3, 5) }));
+    const meter = createChatMeter(2);
+    meter.feed({ choices });
+    expect(told(meter)).to.deep.equal({ input: 3, output: 10, gaps: [] });
+    const other = createChatMeter(2);
+    other.feed({ choices, usage: counts(3, 9) });
+    expect(told(other)).to.deep.equal({ input: 3, output: 9, gaps: [] });
+  });
+
+  it('counts no choice that comes after the usage', () => {
+    const meter = createChatMeter(2);
+    meter.feed({ choices: [], usage: counts(3, 1) });
+    meter.feed(chunk({ content: 'b' }, 'stop', 1));
+    meter.feed(chunk({ content: 'c' }, 'stop'));
+    expect(told(meter)).to.deep.equal({ input: 3, output: 1, gaps: ['output'] });
+  });
+
+  it('misses what the choices do not count, or count as nothing', () => {
+    const meter = createChatMeter(2);
+    meter.feed({ ...chunk({}, 'stop'), usage: counts(0, 5) });
+    meter.feed({ ...chunk({}, 'stop', 1), usage: { prompt_tokens: 0 } });
+    expect(told(meter)).to.deep.equal({ input: 0, output: 5, gaps: ['input', 'output'] });
   });
 
   it('is finishing after the last choice of a backend that sends fewer than were asked for', () => {
