@@ -120,6 +120,11 @@ export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
 }
 
+/** Returns whether the caller ended the request. The record of such a failure is `cancelled`. */
+export function isCancel(failure: ApiError | null): boolean {
+  return failure?.code === 'request_cancelled' || failure?.code === 'client_disconnected';
+}
+
 /** Returns the message of a thrown Error, for the log of the operator. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : 'unknown reason';

@@ -3,14 +3,14 @@
 import { isLimited, type Admission, type AdmissionTerms } from '../accounts/admission.ts';
 import type { RateCharge } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
-import { ApiError, toApiError, unreachable } from '../core/errors.ts';
+import { ApiError, isCancel, toApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
 import { isWhole, NOTHING_REPORTED } from '../core/reply/usage.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
 import type { Incoming, ReplyGate } from './incoming.ts';
-import { isCancel, outcomeOf, type Ending } from './outcome.ts';
+import { outcomeOf, type Ending } from './outcome.ts';
 import { modelCallOf, type Plan } from './plan.ts';
 import type { DuplicateServices } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';

@@ -1,5 +1,5 @@
 import type { KeyOwner } from '../backend/failures.ts';
-import type { ApiError, ErrorCode } from '../core/errors.ts';
+import { isCancel, type ApiError, type ErrorCode } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
 import { isWhole, withOutputGap, type Reported } from '../core/reply/usage.ts';
 import { fillGaps } from '../core/tokens/estimate.ts';
@@ -69,11 +69,6 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
       freesIdempotencyKey: false,
     };
   }
-}
-
-/** Returns whether the record of such a failure is `cancelled`. */
-export function isCancel(failure: ApiError | null): boolean {
-  return failure?.code === 'request_cancelled' || failure?.code === 'client_disconnected';
 }
 
 /** No backend was asked, or none heard of the request. */

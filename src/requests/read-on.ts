@@ -1,7 +1,6 @@
-import { ApiError } from '../core/errors.ts';
+import { ApiError, isCancel } from '../core/errors.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 import type { Accepted } from './accept.ts';
-import { isCancel } from './outcome.ts';
 
 interface WholeOrNot {
   /** Whether the answer is whole with this. */

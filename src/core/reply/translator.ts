@@ -1,7 +1,7 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrText } from '../chat.ts';
 import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
-import { ApiError, unreachable, type ErrorCode } from '../errors.ts';
+import { ApiError, isCancel, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
@@ -215,7 +215,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     translator.failure = error;
     const { code, message, param, type } = error;
     // The backend may have read the prompt of the answer before its first chunk.
-    if (isResumed && spent !== undefined && STOPS.has(code)) {
+    if (isResumed && spent !== undefined && isStop(error)) {
       translator.reported = sumOfReported(spent.reported, ofAnswer);
     }
     log.emit({ type: 'error', code, message, param, error: { message, type, param, code } });
@@ -247,8 +247,10 @@ const ENDS: ReadonlySet<ResponseEvent['type']> = new Set([
   'response.failed',
 ]);
 
-/** Not the backend ended the answer. */
-const STOPS: ReadonlySet<ErrorCode> = new Set(['request_cancelled', 'client_disconnected', 'gateway_interrupted']);
+/** Whether it was not the backend that ended the answer. */
+function isStop(error: ApiError): boolean {
+  return isCancel(error) || error.code === 'gateway_interrupted';
+}
 
 function invalidResponse(message: string): ApiError {
   return new ApiError('upstream_invalid_response', { message });
