@@ -9,7 +9,10 @@ import { GROUP_UNUSABLE } from './keys.ts';
  * hold across processes and restarts, and cost no call of their own.
  */
 export interface RateLimits {
-  /** Throws a recent refusal of the store again, so that a flood of requests does not reach it. */
+  /**
+   * Throws a recent refusal of the store again, so that a flood of requests does not reach it. One
+   * token asks whether any is left.
+   */
   check(key: RateLimitedKey, tokens: number): void;
   /**
    * Takes a request without tokens. Throws ApiError `rate_limit_exceeded`, and then takes nothing.
@@ -81,8 +84,8 @@ export function createRateLimits({
   function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): RateCharge {
     if (rates === undefined) return NO_RATE_CHARGE;
     const takenAtMs = nowMs();
-    // The last request of the minute was taken, so that the next one is refused without the store.
-    if (isFinal({ rates })) remember(keyId, rates);
+    // Nothing of the minute is left, so that the next request is refused without the store.
+    if (exceedingOf(1, rates) !== undefined) remember(keyId, rates);
     return {
       headers: toHeaders(toState(rates)),
       correct(used) {
@@ -198,11 +201,16 @@ function refusalOf(tokens: number, rates: RateStanding): ApiError {
     return new ApiError('rate_limit_exceeded', { message, headers: { ...headers, 'x-should-retry': 'false' } });
   }
   const seconds = Math.ceil(rates.resetMs / 1000);
-  const need = kind === 'requests' ? '' : `, ${remaining} are left, and the request needs about ${points}`;
+  const need = kind === 'requests' ? '' : needOf(points, remaining);
   return new ApiError('rate_limit_exceeded', {
     message: `${capitalize(who)} has ${limit} ${kind} per minute${need}. Try again in ${seconds} s.`,
     headers: { ...headers, 'retry-after': String(seconds) },
   });
+}
+
+/** Before the body is read, nobody knows what the request needs. */
+function needOf(tokens: number, remaining: number): string {
+  return remaining === 0 ? ', and none are left' : `, ${remaining} are left, and the request needs about ${tokens}`;
 }
 
 function capitalize(text: string): string {

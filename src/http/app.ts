@@ -10,7 +10,7 @@ import { authenticate, createAuthenticator } from './access/authenticate.ts';
 import { allowOrigins } from './access/cors.ts';
 import { allowHosts } from './access/hosts.ts';
 import { takeKeyFromProtocols } from './access/key-protocol.ts';
-import { limitRate } from './access/limit-rate.ts';
+import { limitRate, tellLimit } from './access/limit-rate.ts';
 import { limitLoad } from './access/load.ts';
 import { secureApi } from './access/security-headers.ts';
 import { createAdminApi } from './admin.ts';
@@ -67,7 +67,10 @@ export function createMetricsApp(services: Services): Express {
 function createApi(services: Services): Router {
   const { load, rateLimits, authMode } = services;
   const limit = limitLoad(load);
-  const limitBoth = [limitRate(rateLimits), limit];
+  const limitTokens = [limitRate(rateLimits, { tokens: 1 }), limit];
+  // Who has used up its tokens can still count them.
+  const limitCounts = [limitRate(rateLimits, { tokens: 0 }), limit];
+  const late = tellLimit(rateLimits);
   const watch = watchRunning(services);
   const requests = createRequestRoutes(services);
   const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(services);
@@ -77,11 +80,14 @@ function createApi(services: Services): Router {
   api.use(takeKeyFromProtocols, authenticate(services.authenticator));
   api
     .route('/responses')
-    .post(limitBoth, postResponse(services))
+    .post(limitTokens, postResponse(services), late)
     .get(openWebSocket(services))
     .all(methodNotAllowed('POST'));
-  api.route('/responses/input_tokens').post(limitBoth, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
-  api.route('/responses/compact').post(limitBoth, postCompaction(services)).all(methodNotAllowed('POST'));
+  api
+    .route('/responses/input_tokens')
+    .post(limitCounts, watch, countInputTokens(services), late)
+    .all(methodNotAllowed('POST'));
+  api.route('/responses/compact').post(limitTokens, postCompaction(services), late).all(methodNotAllowed('POST'));
   api.route('/requests').get(limitReads, limitListsOfRecords, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(limitCancels, requests.cancel).all(methodNotAllowed('POST'));
@@ -89,7 +95,10 @@ function createApi(services: Services): Router {
   api.route('/key').get(limitReads, limitLists, showKey(services)).all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {
-    api.route('/chat/completions').post(limitBoth, createChatCompletion(services)).all(methodNotAllowed('POST'));
+    api
+      .route('/chat/completions')
+      .post(limitTokens, createChatCompletion(services), late)
+      .all(methodNotAllowed('POST'));
   }
   api.get('/models/*id', limitReads);
   api.use(limit, watch, createPassthrough(services));

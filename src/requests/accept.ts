@@ -73,10 +73,10 @@ export async function accept(
   { mayHold = false } = {},
 ): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
-  facts.model = plan.model;
-  facts.stream = plan.stream;
   // A client that left while its body was decompressed sends no further event.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
+  facts.model = plan.model;
+  facts.stream = plan.stream;
   const draft = toDraft(incoming, plan, services);
   const clock = startClockAt(draft.createdAtMs, services.steadyMs);
   const run = services.running.begin(draft.requestId);

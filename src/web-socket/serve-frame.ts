@@ -6,7 +6,7 @@ import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
-import { isUncounted } from '../http/access/limit-rate.ts';
+import { isUncounted, limitOr } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { heldBytesOf } from '../http/responses/event-stream.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
@@ -54,16 +54,19 @@ export async function serveFrame(
   const { caller, noteReply } = await options.authenticator(credentials);
   const { key } = caller;
   noteCaller(facts, caller);
+  const mayRepeat = key !== undefined && bytes.includes('idempotency_key');
   try {
-    // A duplicate is answered at any time.
-    if (key !== undefined && !bytes.includes('idempotency_key')) options.rateLimits?.check(key, 0);
+    // A duplicate is answered at any time. `generate: false` needs no tokens.
+    if (key !== undefined && !mayRepeat) options.rateLimits?.check(key, bytes.includes('generate') ? 0 : 1);
     refuseOthers(bytes, isBinary);
     await serveCreate({ ...reply, caller, body: { bytes } }, { history, share }, options);
     noteReply?.({ status: reply.status() ?? 499, backend: facts.backend });
-  } catch (error) {
-    const { status } = toApiError(error);
-    noteReply?.({ status, backend: facts.backend });
-    if (key !== undefined && isUncounted(status, facts.backend)) options.rateLimits?.takeRefused(key);
+  } catch (thrown) {
+    const error = mayRepeat ? limitOr(thrown, key, options.rateLimits) : thrown;
+    const { status, code: errorCode } = toApiError(error);
+    const { backend, model } = facts;
+    noteReply?.({ status, backend });
+    if (key !== undefined && isUncounted(status, { backend, model, errorCode })) options.rateLimits?.takeRefused(key);
     throw error;
   }
 }

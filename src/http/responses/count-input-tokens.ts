@@ -1,6 +1,7 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { RoutedInputCounter } from '../../backend/backends.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Models } from '../../core/models.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
@@ -40,6 +41,8 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const input = isLarge(incoming, options)
       ? await options.large.prepareCount(incoming)
       : prepareCount(askedOf(incoming), options);
+    // It has been counted as the client left.
+    if (res.closed) throw new ApiError('client_disconnected');
     facts.model = input.model;
     const headers = await options.admission.admitFree(caller.key, input);
     const window = options.models.present?.find(input.model, input.backendModel)?.context_window;
