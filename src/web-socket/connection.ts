@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { watchBytes } from '../http/body/pace.ts';
 import { readPiece } from '../http/turns.ts';
 import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../core/errors.ts';
@@ -96,7 +97,8 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (!socket.writableNeedDrain) ws.ping();
   }, options.keepaliveCommentMs);
 
-  const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold });
+  let stopWatching: (() => void) | undefined;
+  const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold, afterRead: watchHalfRead });
   // Node counts every byte that the client takes, so a slow reader is not cut off.
   socket.setTimeout(options.clientStallMs, () => {
     if (socket.writableLength > 0) ws.terminate();
@@ -110,6 +112,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     clearTimeout(idle);
     clearTimeout(age);
     clearInterval(ping);
+    stopWatch();
     reading.release();
   });
 
@@ -135,7 +138,32 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     }
   }
 
+  /** Holds a message to the pace of a body, from the bytes on that came just now. */
+  function watchHalfRead(bytes = 0): void {
+    if (!frames.isHalfRead() || !isOpen()) {
+      stopWatch();
+      return;
+    }
+    stopWatching ??= watchBytes({
+      bytesBefore: socket.bytesRead - bytes,
+      bytesNow: () => socket.bytesRead,
+      isPaused: () => ws.isPaused || socket.isPaused(),
+      onSlow() {
+        refuse(new ApiError('request_timeout', { message: 'The message came too slowly.' }));
+        frames.stop();
+        ws.beforeClose = undefined;
+        close(1008);
+      },
+    });
+  }
+
+  function stopWatch(): void {
+    stopWatching?.();
+    stopWatching = undefined;
+  }
+
   function receive(bytes: Buffer, isBinary: boolean): void {
+    stopWatch();
     reading.release();
     if (readControl(bytes) === 'response.cancel' && running !== undefined) {
       const cancelled = running;
@@ -180,6 +208,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
       if (ws.isPaused && isOpen() && waiting.length < MAX_WAITING) {
         ws.resume();
         frames.resume();
+        watchHalfRead();
       }
       // Thousands of frames that are refused at once would hold up all other connections.
       if (waiting.length > 0) await nextTurn();
@@ -241,6 +270,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 const WHY_CLOSED: Readonly<Record<number, string>> = {
   1000: 'the connection is over',
   1001: 'the gateway is shutting down',
+  1008: 'a message came too slowly',
   1013: 'the gateway has too much to do',
 };
 
@@ -248,8 +278,10 @@ const WHY_CLOSED: Readonly<Record<number, string>> = {
 function readFrames({
   ws,
   socket,
+  afterRead,
   ...options
-}: Pick<Opened, 'ws' | 'socket'> & Pick<FrameReaderOptions, 'maxBytes' | 'hold'>): FrameReader {
+}: Pick<Opened, 'ws' | 'socket'> &
+  Pick<FrameReaderOptions, 'maxBytes' | 'hold'> & { readonly afterRead: (bytes: number) => void }): FrameReader {
   const listeners = socket.listeners('data');
   const pass = (bytes: Buffer): void => {
     for (const listener of listeners) Reflect.apply(listener, socket, [bytes]);
@@ -257,6 +289,7 @@ function readFrames({
   const reader = openFrameReader({ ...options, pass, isPaused: () => ws.isPaused });
   socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
     reader.read(bytes);
+    afterRead(bytes.length);
     if (!reader.isCollecting()) return;
     socket.pause();
     readPiece(() => {

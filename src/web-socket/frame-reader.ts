@@ -24,6 +24,8 @@ export interface FrameReader {
   resume(): void;
   /** Whether a large message has come in part. */
   isCollecting(): boolean;
+  /** Whether a message, or a frame of one, has come in part. */
+  isHalfRead(): boolean;
   /** Returns the message of which `ws` tells, if it was collected. */
   message(): Buffer | undefined;
   /** Drops all that comes from now on. */
@@ -73,6 +75,7 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
     read,
     resume: () => read(NOTHING),
     isCollecting: () => collected !== undefined,
+    isHalfRead: () => !isOver && (collected !== undefined || passing.bytes > 0 || unread.length > 0),
     message: () => whole,
     stop,
   };

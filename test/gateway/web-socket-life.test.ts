@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { allStrangers } from '../support/gateway.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf } from '../records/caller.ts';
@@ -10,13 +12,15 @@ import type { Script } from '../support/backend.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until, untilSteady } from '../support/time.ts';
+import { allArrived, until, untilSteady } from '../support/time.ts';
 import { speakTo } from '../support/web-socket.ts';
 import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
 
 const HELLO = { model: 'm', input: 'Hello' };
 const CREATE = { type: 'response.create', ...HELLO };
 const KEY = { authorization: 'Bearer test-key' };
+/** The head of a frame of two bytes. */
+const PING = [0x89, 0x82, 0, 0, 0, 0];
 const HANDSHAKE = {
   connection: 'Upgrade',
   upgrade: 'websocket',
@@ -279,6 +283,42 @@ describe('the life of a WebSocket', () => {
     expect(scene.backend.requests.length).to.equal(1);
   });
 
+  const halves: readonly { what: string; send: (ws: WebSocket) => void }[] = [
+    { what: 'a message of which a piece has come', send: (ws) => ws.send('{"type":', { fin: false, binary: false }) },
+    { what: 'a frame that has come in part', send: (ws) => socketOf(ws).write(Buffer.from([0x81, 0xff])) },
+    { what: 'a small frame that has come in part', send: (ws) => socketOf(ws).write(Buffer.from([...PING, 0x22])) },
+  ];
+  for (const { what, send } of halves) {
+    it(`ends when no more comes of ${what}`, async () => {
+      const speaker = await scene.open();
+      send(speaker.ws);
+      await passTime(9999);
+      expect(speaker.ws.readyState).to.equal(WebSocket.OPEN);
+      await passTime(1);
+      expect(refusalOf(await speaker.answer())).to.deep.equal([408, 'request_timeout', '']);
+      expect(await speaker.closed).to.deep.equal({ code: 1008, reason: 'a message came too slowly' });
+    });
+  }
+
+  it('goes on while 1 KiB of a message comes each second', async () => {
+    const speaker = await scene.open();
+    const whole = JSON.stringify({ ...CREATE, input: 'x'.repeat(21 * 1024) });
+    for (let at = 0; at < whole.length; at += 1024) {
+      speaker.ws.send(whole.slice(at, at + 1024), { fin: at + 1024 >= whole.length, binary: false });
+      await passTime(1000);
+    }
+    expect(responseOf(await speaker.answer()).output_text).to.equal('Hello');
+  });
+
+  it('goes on after a ping that came in two parts', async () => {
+    const speaker = await scene.open();
+    socketOf(speaker.ws).write(Buffer.from([...PING, 0x22]));
+    await allArrived();
+    socketOf(speaker.ws).write(Buffer.from([0x22]));
+    await passTime(20_000);
+    expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
+  });
+
   it('is kept up by pings', async () => {
     const speaker = await scene.open({ KEEPALIVE_COMMENT_MS: '20' });
     let pings = 0;
@@ -488,3 +528,8 @@ describe('what is told of requests over a WebSocket', () => {
     expect(scene.backend.requests[0]?.headers).to.include({ traceparent });
   });
 });
+
+/** The client's end of the connection, to send what is no whole frame. */
+function socketOf(ws: WebSocket): Socket {
+  return Reflect.get(ws, '_socket') as Socket;
+}

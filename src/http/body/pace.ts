@@ -12,12 +12,30 @@ export function watchPace(req: IncomingMessage, onSlow: () => void): () => void 
   // A body that was read before has no event any more that would stop it.
   if (req.readableEnded || req.destroyed) return () => undefined;
   const { socket } = req;
-  let bytesBefore = socket.bytesRead - req.readableLength;
-  const timer = setInterval(() => {
-    if (!req.isPaused() && socket.bytesRead - bytesBefore < PACE_BYTES) onSlow();
-    bytesBefore = socket.bytesRead;
-  }, PACE_MS);
-  const stop = (): void => clearInterval(timer);
+  const stop = watchBytes({
+    bytesBefore: socket.bytesRead - req.readableLength,
+    bytesNow: () => socket.bytesRead,
+    isPaused: () => req.isPaused(),
+    onSlow,
+  });
   req.once('end', stop).once('close', stop);
   return stop;
+}
+
+export interface Watched {
+  readonly bytesBefore: number;
+  readonly bytesNow: () => number;
+  readonly isPaused: () => boolean;
+  readonly onSlow: () => void;
+}
+
+/** As `watchPace`, for what has no end that would stop it. */
+export function watchBytes({ bytesBefore, bytesNow, isPaused, onSlow }: Watched): () => void {
+  let before = bytesBefore;
+  const timer = setInterval(() => {
+    const now = bytesNow();
+    if (!isPaused() && now - before < PACE_BYTES) onSlow();
+    before = now;
+  }, PACE_MS);
+  return () => clearInterval(timer);
 }
