@@ -25,7 +25,7 @@ export interface ItemMemoryOptions {
   readonly itemMemoryTtlS: number;
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
-  /** The limits hold for all callers together; the oldest items are dropped first. */
+  /** The limits hold for all callers together; the one that has the most loses its oldest items first. */
   readonly maxItems?: number;
   readonly maxBytes?: number;
 }
@@ -36,7 +36,14 @@ export interface RememberedItem {
 }
 
 interface Remembered extends RememberedItem {
+  readonly owner: string;
   readonly expiresAtMs: number;
+}
+
+interface Held {
+  /** In the order in which the items came. */
+  readonly keys: Set<string>;
+  bytes: number;
 }
 
 const MAX_ITEMS = 20_000;
@@ -47,6 +54,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const { itemMemoryTtlS, maxBodyBytes, nowMs, maxItems = MAX_ITEMS, maxBytes = MAX_BYTES } = options;
   // In the order in which they expire.
   const items = new Map<string, Remembered>();
+  const heldBy = new Map<string, Held>();
   let bytes = 0;
 
   if (itemMemoryTtlS === 0) {
@@ -60,16 +68,15 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
         const json = JSON.stringify(item);
         const size = Buffer.byteLength(json);
         if (size > maxBytes) continue;
-        const key = keyOf(caller, item.id);
-        forget(key);
-        items.set(key, { json, bytes: size, expiresAtMs: nowMs() + itemMemoryTtlS * 1000 });
-        bytes += size;
+        add(keyOf(caller, item.id), {
+          json,
+          bytes: size,
+          owner: caller[0],
+          expiresAtMs: nowMs() + itemMemoryTtlS * 1000,
+        });
         added += size;
       }
-      for (const key of items.keys()) {
-        if (items.size <= maxItems && bytes <= maxBytes) break;
-        forget(key);
-      }
+      makeRoom();
       return added;
     },
     resolve(caller, body) {
@@ -93,9 +100,40 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     },
   };
 
+  function add(key: string, item: Remembered): void {
+    forget(key);
+    items.set(key, item);
+    bytes += item.bytes;
+    const held = heldBy.get(item.owner) ?? { keys: new Set(), bytes: 0 };
+    heldBy.set(item.owner, held);
+    held.keys.add(key);
+    held.bytes += item.bytes;
+  }
+
   function forget(key: string): void {
-    bytes -= items.get(key)?.bytes ?? 0;
+    const item = items.get(key);
+    if (item === undefined) return;
     items.delete(key);
+    bytes -= item.bytes;
+    const held = heldBy.get(item.owner);
+    if (held === undefined) return;
+    held.keys.delete(key);
+    held.bytes -= item.bytes;
+    if (held.keys.size === 0) heldBy.delete(item.owner);
+  }
+
+  function makeRoom(): void {
+    for (;;) {
+      if (items.size > maxItems) forgetOldestOf(withMost(heldBy, ({ keys }) => keys.size));
+      else if (bytes > maxBytes) forgetOldestOf(withMost(heldBy, (held) => held.bytes));
+      else return;
+    }
+  }
+
+  function forgetOldestOf(held: Held | undefined): void {
+    const [oldest] = held?.keys ?? [];
+    if (oldest === undefined) throw new Error('items are remembered that nobody holds');
+    forget(oldest);
   }
 
   function forgetExpired(): void {
@@ -105,6 +143,12 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
       forget(key);
     }
   }
+}
+
+function withMost(heldBy: ReadonlyMap<string, Held>, amount: (held: Held) => number): Held | undefined {
+  let most: Held | undefined;
+  for (const held of heldBy.values()) if (most === undefined || amount(held) > amount(most)) most = held;
+  return most;
 }
 
 /** Returns the ids of the items that the body refers to, each once. */

@@ -133,6 +133,30 @@ describe('createItemMemory', () => {
     expect(resolve(memory, [reference('msg_2'), reference('msg_3')])).to.have.length(2);
   });
 
+  for (const { name, options, ids } of [
+    { name: 'many', options: { maxItems: 4 }, ids: ['msg_1', 'msg_2', 'msg_3', 'msg_4', 'msg_5'] },
+    { name: 'large', options: { maxBytes: 1000 }, ids: ['msg_1', 'msg_2', 'msg_3', 'msg_4', 'msg_5'] },
+  ]) {
+    it(`forgets the items of a caller that has ${name}, and not those of another`, () => {
+      const memory = open(options);
+      memory.remember(OTHER, [message('msg_0')]);
+      for (const id of ids) memory.remember(ME, [message(id, name === 'large' ? 'x'.repeat(200) : id)]);
+      expect(resolve(memory, [reference('msg_0')], OTHER)).to.have.length(1);
+      expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+      expect(resolve(memory, [reference('msg_5')])).to.have.length(1);
+    });
+  }
+
+  it('forgets all of a caller whose items are over, and begins anew', () => {
+    const memory = open({ maxItems: 1 });
+    memory.remember(OTHER, [message('msg_1')]);
+    nowMs += 60_000;
+    memory.remember(ME, [message('msg_2')]);
+    memory.remember(ME, [message('msg_3')]);
+    expect(resolve(memory, ['', reference('msg_2')])).to.equal(refused);
+    expect(resolve(memory, [reference('msg_3')])).to.have.length(1);
+  });
+
   it('does not give up all others for an item that is too large alone', () => {
     const memory = open({ maxBytes: 1000 });
     memory.remember(ME, [message('msg_1'), message('msg_2', 'x'.repeat(2000))]);
