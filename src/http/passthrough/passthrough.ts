@@ -83,47 +83,12 @@ export function createPassthrough(options: PassthroughOptions): Router {
     .all(methodNotAllowed('POST'));
 
   let kept: { readonly list: unknown; readonly untilMs: number } | undefined;
+  /** Ends when the list is kept, or cannot be. */
+  let lookup: Promise<void> | undefined;
 
   router
     .route('/models')
-    .get((req, res) => {
-      const { key } = callerOf(res);
-      const forCodex = req.query['client_version'] !== undefined;
-      // With the gateway's own key the list is the same for all callers.
-      const isShared = keyOwner === 'gateway';
-      const aliases = aliasesOf(backends.specs);
-      const isMerged = backends.specs.length > 1;
-      const isAsIs = !isMerged && aliases.size === 0 && !forCodex && isNothingKnown();
-      if (!isShared && isAsIs) return forward(req, res);
-      const toList = (answer: unknown): object | undefined => {
-        const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
-        const list = listed && describeModels(listed, aliases, known());
-        // A list that cannot be parsed cannot be filtered by what the key may use.
-        if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
-        return forCodex ? withCodexModels(list) : list;
-      };
-      if (kept !== undefined && nowMs() < kept.untilMs) {
-        res.json(toList(kept.list));
-        countUnreadReply(res);
-        return;
-      }
-      if (isMerged) {
-        return sendMerged(res, (list) => {
-          if (isShared) kept = { list, untilMs: nowMs() + LIST_KEPT_MS };
-          return toList(list);
-        });
-      }
-      return forward(req, res, {
-        // What a caller's query leaves out must not be missing for the others.
-        ...((isShared || forCodex) && { path: '/models' }),
-        edit(status, answer) {
-          if (status !== 200) return undefined;
-          const list = toList(answer);
-          if (isShared && list !== undefined) kept = { list: answer, untilMs: nowMs() + LIST_KEPT_MS };
-          return list;
-        },
-      });
-    })
+    .get((req, res) => sendModels(req, res))
     .all(methodNotAllowed('GET'));
 
   router
@@ -162,12 +127,75 @@ export function createPassthrough(options: PassthroughOptions): Router {
     return hasModel ? forwardByModel(req, res) : forward(req, res);
   };
 
-  async function sendMerged(res: Response, toReply: (list: object) => object | undefined): Promise<void> {
+  async function sendModels(req: Request, res: Response): Promise<void> {
+    const { key } = callerOf(res);
+    const forCodex = req.query['client_version'] !== undefined;
+    // With the gateway's own key the list is the same for all callers.
+    const isShared = keyOwner === 'gateway';
+    const aliases = aliasesOf(backends.specs);
+    const isMerged = backends.specs.length > 1;
+    const isAsIs = !isMerged && aliases.size === 0 && !forCodex && isNothingKnown();
+    if (!isShared && isAsIs) {
+      await forward(req, res);
+      return;
+    }
+    const toList = (answer: unknown): object | undefined => {
+      const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
+      const list = listed && describeModels(listed, aliases, known());
+      // A list that cannot be parsed cannot be filtered by what the key may use.
+      if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
+      return forCodex ? withCodexModels(list) : list;
+    };
+    const keptNow = (): typeof kept => (kept !== undefined && nowMs() < kept.untilMs ? kept : undefined);
+    // One that fails is waited for once, as the next may fail as late.
+    if (keptNow() === undefined) await lookup;
+    const present = keptNow();
+    if (present !== undefined) {
+      res.json(toList(present.list));
+      countUnreadReply(res);
+      return;
+    }
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    if (isShared) lookup = ended;
+    const keep = (list: unknown): void => {
+      if (isShared) kept = { list, untilMs: nowMs() + LIST_KEPT_MS };
+      // Nobody waits for this client to read it.
+      end();
+    };
+    try {
+      await (isMerged ? sendMerged(res, toList, keep) : sendList());
+    } finally {
+      end();
+      if (lookup === ended) lookup = undefined;
+    }
+
+    function sendList(): Promise<void> {
+      return forward(req, res, {
+        // What a caller's query leaves out must not be missing for the others.
+        ...((isShared || forCodex) && { path: '/models' }),
+        edit(status, answer) {
+          if (status !== 200) return undefined;
+          const list = toList(answer);
+          if (list !== undefined) keep(answer);
+          return list;
+        },
+      });
+    }
+  }
+
+  async function sendMerged(
+    res: Response,
+    toReply: (list: object) => object | undefined,
+    keep: (list: object) => void,
+  ): Promise<void> {
     const { backendHeaders: headers } = callerOf(res);
     const merged = await mergeModelLists(backends.specs, { headers, keyOwner, signal: untilServed(res) });
     if (merged.failure !== null) throw merged.failure;
     const data = merged.models.map(({ model, backends }) => (options.exposeUpstream ? { ...model, backends } : model));
-    res.json(toReply({ object: 'list', data }));
+    const list = { object: 'list', data };
+    // A client that left has ended the lookup, and the list may lack what had not come.
+    if (!res.closed) keep(list);
+    res.json(toReply(list));
     countUnreadReply(res);
   }
 

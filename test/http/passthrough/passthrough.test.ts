@@ -721,6 +721,31 @@ describe('passthrough', () => {
       expect(backend.requests.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
     });
 
+    for (const { first, asked } of [
+      { first: 200, asked: 1 },
+      { first: 500, asked: 2 },
+    ]) {
+      it(`waits for the list that another asks for; a ${first} makes ${asked} of them`, async () => {
+        await open({ upstreamApiKey: 'sk-own' });
+        const list = { object: 'list', data: [{ id: 'm' }] };
+        const { promise: released, resolve: release } = Promise.withResolvers<void>();
+        backend.reply(async ({ start, end }) => {
+          await released;
+          start(first, { 'content-type': 'application/json' });
+          end(JSON.stringify(first === 200 ? list : { error: { message: 'no' } }));
+        });
+        backend.always({ json: list });
+        const asking = call('/v1/models');
+        await backend.request(1);
+        const waiting = call('/v1/models');
+        await allArrived();
+        release();
+        await (await asking).text();
+        expect(await (await waiting).json()).to.deep.equal(list);
+        expect(backend.requests).to.have.length(asked);
+      });
+    }
+
     it('does not let the query of one caller decide what list the others get', async () => {
       await open({ upstreamApiKey: 'sk-own' });
       backend.always({ json: { object: 'list', data: [{ id: 'm' }] } });
