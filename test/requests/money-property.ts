@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import { boolean, constantFrom, nat, oneof, option, record, sample } from 'fast-check';
 import { createAdmission } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
-import type { ChatBackend, ChatRelay } from '../../src/backend/chat.ts';
+import type { RoutedChatBackend, RoutedChatRelay } from '../../src/backend/failover.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
@@ -39,8 +39,8 @@ import { expectBooksToAddUp } from '../support/books.ts';
 import { newKeyDraft, NO_LIMITS } from '../support/keys.ts';
 import { beginFacts } from '../support/observe.ts';
 import { PATIENT } from '../support/patient.ts';
-import { runs } from '../support/property.ts';
-import { openOnlyBackend } from '../support/only-backend.ts';
+import { runs, SEED } from '../support/property.ts';
+import { onlyBackend, openOnlyBackend } from '../support/only-backend.ts';
 
 const KEYS = 50;
 const AT_ONCE = 64;
@@ -58,17 +58,25 @@ const PRICES = createPrices({
 
 const LEAVES = ['never', 'before the answer', 'after the first words', 'after the finish reason'] as const;
 
-/** What the backend says of its work. The first ones are within what it was allowed. */
+/** What the backend says of its work, which is within what was reserved. */
 const USAGES = [
   'true',
   'none',
   'no input',
   'no output',
+  'zeros',
   'absurd',
+  'absurd input',
+  'absurd output',
+  'less input than was estimated',
   'more cached than input',
   'more written to the cache than input',
   'thoughts in the total',
+  'with each word',
+  'of each choice beside it',
+  'of each choice in it',
 ] as const;
+/** What it says to have done beyond the limits that it was told, or at another price. It is charged, because the operator pays for it. */
 const LIES = ['far too much', 'of a dearer model'] as const;
 
 const anyStep = record({
@@ -84,7 +92,9 @@ const anyStep = record({
   /** How much of what was allowed is written, in a thousandth of it. */
   written: nat({ max: 1000 }),
   pieces: nat({ max: 3 }),
-  usage: oneof({ weight: 12, arbitrary: constantFrom(...USAGES) }, { weight: 1, arbitrary: constantFrom(...LIES) }),
+  /** Whether the model writes the input of a custom tool in the place of text. */
+  isCustom: boolean(),
+  usage: oneof({ weight: 15, arbitrary: constantFrom(...USAGES) }, { weight: 1, arbitrary: constantFrom(...LIES) }),
   ending: constantFrom('whole', 'whole', 'whole', 'cut', 'refused'),
   leaves: oneof(
     { weight: 3, arbitrary: constantFrom('never' as const) },
@@ -104,6 +114,10 @@ function stepsOf(count: number, part: number) {
 /** A request on its way, as caller and backend see it. */
 interface Live {
   readonly step: Step;
+  /** Set when all that the backend counts has been read: what must be charged if it is whole. */
+  counted?: Counted | undefined;
+  /** Whether words of the model have been read. */
+  hasSpoken: boolean;
   /** Set when the request is let in. */
   hold?: Hold;
   estimatedInput: number;
@@ -112,9 +126,14 @@ interface Live {
   readonly leave: () => void;
 }
 
+interface Counted {
+  readonly input: number;
+  readonly output: number;
+}
+
 /** Each part has keys and a store of its own. */
 export function describeMoney({ steps, parts }: { readonly steps: number; readonly parts: number }): void {
-  describe(`the money of ${KEYS} keys in ${steps * parts} requests`, () => {
+  describe(`the money of ${KEYS} keys in ${steps * parts} requests (seed ${SEED})`, () => {
     let folder: string;
     let file: string;
     let store: Store;
@@ -137,7 +156,8 @@ export function describeMoney({ steps, parts }: { readonly steps: number; readon
         const world = createWorld(store, keys);
         const waiting = stepsOf(steps, part)[Symbol.iterator]();
         const worker = async (): Promise<void> => {
-          for (const step of waiting) {
+          for (const anyOne of waiting) {
+            const step = isOfLiar(anyOne.key) ? anyOne : toHonest(anyOne);
             const { keyId } = keys[step.key] ?? expect.fail('no such key');
             if (step.grantMicro > 0) {
               await store.credit(keyId, {
@@ -155,9 +175,10 @@ export function describeMoney({ steps, parts }: { readonly steps: number; readon
         await world.settled();
 
         let ran = 0;
-        for (const { keyId } of keys) {
+        for (const [index, { keyId }] of keys.entries()) {
           const books = expectBooksToAddUp(file, keyId);
           const excess = world.excessOf(keyId);
+          if (!isOfLiar(index)) expect(excess, `beyond the reservations of ${keyId}`).to.equal(0);
           expect(books.spentMicro, `spent by ${keyId}`).to.be.at.most((funds.get(keyId) ?? 0) + excess);
           expect(books.balanceMicro, `the balance of ${keyId}`).to.equal((funds.get(keyId) ?? 0) - books.spentMicro);
           ran += books.requests;
@@ -167,6 +188,15 @@ export function describeMoney({ steps, parts }: { readonly steps: number; readon
       });
     }
   });
+}
+
+/** The backend lies beyond its limits to every other key only, so that the others show what holds exactly. */
+function isOfLiar(key: number): boolean {
+  return key % 2 === 1;
+}
+
+function toHonest(step: Step): Step {
+  return LIES.some((lie) => lie === step.usage) ? { ...step, usage: 'true' } : step;
 }
 
 function fundsOf(index: number): number {
@@ -210,15 +240,20 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       return acceptance;
     },
     finish(requestId, outcome) {
-      const { hold, step } = lives.get(requestId) ?? expect.fail('it was never asked for');
+      const live = lives.get(requestId) ?? expect.fail('it was never asked for');
+      const { hold, step, counted, hasSpoken } = live;
       if (hold === undefined) expect.fail('it was never let in');
+      check(() => {
+        const cost = outcome.costMicro ?? 0;
+        expect(cost, `charged for ${JSON.stringify(step)}`).to.be.at.most(Math.max(hold.heldMicro, mostOf(live)));
+        if (hasSpoken) expect(outcome.usage?.output_tokens, `words of ${JSON.stringify(step)}`).to.be.above(0);
+        if (counted === undefined || outcome.usage === null) return;
+        const { input_tokens: input, output_tokens: output } = outcome.usage;
+        expect({ input, output }, `counted for ${JSON.stringify(step)}`).to.deep.equal(counted);
+        expect(outcome.usageEstimated, `estimated for ${JSON.stringify(step)}`).to.equal(false);
+      });
       const beyond = (outcome.costMicro ?? 0) - hold.heldMicro;
-      if (beyond > 0) {
-        expect(LIES, `${JSON.stringify(step)} cost ${outcome.costMicro} and held ${hold.heldMicro}`).to.include(
-          step.usage,
-        );
-        excess.set(hold.keyId, (excess.get(hold.keyId) ?? 0) + beyond);
-      }
+      if (beyond > 0) excess.set(hold.keyId, (excess.get(hold.keyId) ?? 0) + beyond);
       return store.finish(requestId, outcome);
     },
   };
@@ -260,6 +295,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
         step,
         estimatedInput: 0,
         allowed: 0,
+        hasSpoken: false,
         leave: step.cancels ? () => void running.cancelIf(requestId, isCancelled(requestId, key.keyId)) : leave,
       };
       lives.set(requestId, live);
@@ -324,10 +360,10 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     return { incoming, requestId, leave };
   }
 
-  /** What the backend throws is only a failed answer to the gateway, so that it is kept. */
-  function liveOf(chat: ChatRequest): Live {
+  /** What is thrown within a request is only a failed answer to the gateway, so that it is kept. */
+  function check<T>(look: () => T): T {
     try {
-      return findLive(chat);
+      return look();
     } catch (problem) {
       problems.push(problem);
       throw problem;
@@ -344,16 +380,17 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     live.allowed = (limit ?? 0) * n;
     const price = PRICES.find(chat.model, chat.model) ?? expect.fail('it has no price');
     expect(live.hold?.heldMicro, `reserved for ${JSON.stringify(live.step)}`).to.be.at.least(
-      holdOf(price, { inputTokens: 0, outputTokens: live.allowed }),
+      holdOf(price, { inputTokens: live.estimatedInput, outputTokens: live.allowed }),
     );
     return live;
   }
 
-  function backendOf(): ChatBackend {
+  function backendOf(): RoutedChatBackend {
     return {
-      async ask(chat, { signal }, listener) {
+      async ask(chat, { signal, note }, listener) {
         if (isEncoded(chat)) throw new Error('no request is large here');
-        const live = liveOf(chat);
+        const live = check(() => findLive(chat));
+        note(onlyBackend());
         let hasBegun = false;
         await play(live, signal, (chunks, done) => {
           if (!hasBegun) listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
@@ -361,14 +398,14 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
           return listener.take({ chunks, done });
         });
       },
-      close: () => Promise.resolve(),
     };
   }
 
-  function relayOf(): ChatRelay {
+  function relayOf(): RoutedChatRelay {
     return {
-      async relay({ body }, { signal }, listener) {
-        const live = liveOf(JSON.parse(body(true).toString()) as ChatRequest);
+      async relay({ body }, { signal, note }, listener) {
+        const live = check(() => findLive(JSON.parse(body(true).toString()) as ChatRequest));
+        note(onlyBackend());
         let hasBegun = false;
         await play(live, signal, async (chunks, done) => {
           if (!hasBegun) await listener.begin({ status: 200, headers: {}, isEventStream: live.step.stream });
@@ -389,68 +426,160 @@ async function play(live: Live, signal: StopSignal, pass: Pass): Promise<void> {
   const left = (at: Step['leaves']): void => {
     if (step.leaves === at) live.leave();
   };
-  const go = async (chunks: readonly ChatChunk[], done = false): Promise<void> => {
+  const go = async (chunks: readonly ChatChunk[], done = false, isCounted = false): Promise<void> => {
     await turn();
     signal.throwIfAborted();
+    const speaks = JSON.stringify(chunks).includes('word ');
+    if (STAYS.has(step.leaves)) {
+      live.hasSpoken ||= speaks;
+      if (isCounted) live.counted = countedOf(live);
+    }
     await pass(chunks, done);
+    live.hasSpoken ||= speaks && !signal.aborted;
   };
   left('before the answer');
   await turn();
   signal.throwIfAborted();
   if (step.ending === 'refused') throw new ApiError('rate_limit_exceeded');
   const model = step.usage === 'of a dearer model' ? 'dear' : step.model;
-  const finish = { model, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const choices = choicesOf(step);
   const usage = usageOf(live);
-  const last = usage === undefined ? [] : [{ model, choices: [], usage }];
-  if (!step.stream)
-    return go(
-      [
-        { ...finish, choices: [{ index: 0, delta: { content: 'word '.repeat(step.pieces) }, finish_reason: 'stop' }] },
-        ...last,
-      ],
-      true,
-    );
+  const all = usage && { usage };
+  const inChoice = (index: number) => step.usage === 'of each choice in it' && { usage: usageOfChoice(live, index) };
+  const beside = (index: number) => COUNTED_BESIDE.has(step.usage) && { usage: usageOfChoice(live, index) };
+  const says = (index: number, content: string, finish_reason: string | null) => ({
+    index,
+    delta: step.isCustom ? { tool_calls: [{ index: 0, custom: { input: content } }] } : { content },
+    finish_reason,
+  });
+  const words = 'word '.repeat(step.written % 200);
+  if (!step.stream) {
+    const isBeside = COUNTED_BESIDE.has(step.usage) && usageOf({ ...live, step: { ...step, usage: 'true' } });
+    const completion = {
+      model,
+      choices: choices.map((index) => ({ ...says(index, words, 'stop'), ...inChoice(index) })),
+      ...all,
+      ...(isBeside && { usage: isBeside }),
+    };
+    return go([completion], true, true);
+  }
   for (let piece = 0; piece < step.pieces; piece += 1) {
-    await go([{ model, choices: [{ index: 0, delta: { content: 'word '.repeat(step.written % 200) } }] }]);
+    const index = piece % choices.length;
+    const soFar = step.usage === 'with each word' && { usage: usageOfChoice(live, index, (piece + 1) / 4) };
+    await go([{ model, choices: [says(index, words, null)], ...soFar }]);
     left('after the first words');
   }
   if (step.ending === 'cut') throw new ApiError('upstream_error');
-  await go(
-    Array.from({ length: step.choices }, (_, index) => ({
-      model,
-      choices: [{ index, delta: {}, finish_reason: 'stop' }],
-    })),
-  );
+  const finishes = choices.map((index) => ({
+    model,
+    choices: [{ ...says(index, '', 'stop'), ...inChoice(index) }],
+    ...beside(index),
+  }));
+  await go(finishes, false, usage === undefined);
   left('after the finish reason');
-  await go(last, true);
+  await go(usage === undefined ? [] : [{ model, choices: [], usage }], true, true);
 }
 
-/** What the backend counts; within what was reserved, but for lies. */
-function usageOf({ step, allowed, estimatedInput }: Live): object | undefined {
-  const written = Math.floor((allowed * step.written) / 1000);
-  const counted = { prompt_tokens: estimatedInput, completion_tokens: written, total_tokens: estimatedInput + written };
+/** Who leaves after the finish reason is charged as if it had stayed. */
+const STAYS: ReadonlySet<Step['leaves']> = new Set(['never', 'after the finish reason']);
+const COUNTED_BESIDE: ReadonlySet<Step['usage']> = new Set(['with each word', 'of each choice beside it']);
+
+function choicesOf({ isChat, choices }: Step): readonly number[] {
+  return Array.from({ length: isChat ? choices : 1 }, (_, index) => index);
+}
+
+function writtenOf({ step, allowed }: Live): number {
+  return Math.floor((allowed * step.written) / 1000);
+}
+
+/** What the backend counts for one choice, once it has written this part of it. */
+function usageOfChoice(live: Live, index: number, part = 1): object {
+  const { length } = choicesOf(live.step);
+  const written = writtenOf(live);
+  const ofEach = Math.floor(written / length);
+  const ofThis = index === 0 ? written - ofEach * (length - 1) : ofEach;
+  return { prompt_tokens: live.estimatedInput, completion_tokens: Math.floor(ofThis * part) };
+}
+
+/** What the backend counts in all, if it does so; within what was reserved, but for lies. */
+function usageOf(live: Live): object | undefined {
+  const { step, allowed, estimatedInput: input } = live;
+  const written = writtenOf(live);
+  const counted = { prompt_tokens: input, completion_tokens: written, total_tokens: input + written };
   switch (step.usage) {
     case 'none':
+    case 'with each word':
+    case 'of each choice beside it':
+    case 'of each choice in it':
       return undefined;
     case 'no input':
       return { completion_tokens: written };
     case 'no output':
-      return { prompt_tokens: estimatedInput };
+      return { prompt_tokens: input };
+    case 'zeros':
+      return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     case 'absurd':
       return { prompt_tokens: -1, completion_tokens: 1e300, total_tokens: Number.MAX_SAFE_INTEGER };
+    case 'absurd input':
+      return { prompt_tokens: 1e300, completion_tokens: written };
+    case 'absurd output':
+      return { prompt_tokens: input, completion_tokens: -1 };
+    case 'less input than was estimated':
+      return { prompt_tokens: lessOf(input), completion_tokens: written };
     case 'more cached than input':
-      return { ...counted, prompt_tokens_details: { cached_tokens: estimatedInput + 1000 } };
+      return { ...counted, prompt_tokens_details: { cached_tokens: input + 1000 } };
     case 'more written to the cache than input':
-      return { ...counted, prompt_tokens_details: { cache_write_tokens: estimatedInput + 1000 } };
+      return { ...counted, prompt_tokens_details: { cache_write_tokens: input + 1000 } };
     case 'thoughts in the total':
       return { ...counted, completion_tokens: 0 };
     case 'far too much':
-      return { prompt_tokens: 3 * estimatedInput, completion_tokens: 2 * allowed + 10 };
+      return { prompt_tokens: 3 * input, completion_tokens: 2 * allowed + 10 };
     case 'true':
     case 'of a dearer model':
       return counted;
     default:
       return step.usage satisfies never;
+  }
+}
+
+function lessOf(input: number): number {
+  return Math.ceil(input / 3);
+}
+
+/** What must be charged for an answer that came to its end; undefined if the backend has not counted it. */
+function countedOf(live: Live): Counted | undefined {
+  const { step, allowed, estimatedInput: input } = live;
+  const output = writtenOf(live);
+  switch (step.usage) {
+    case 'none':
+    case 'no input':
+    case 'no output':
+    case 'zeros':
+    case 'absurd':
+    case 'absurd input':
+    case 'absurd output':
+      return undefined;
+    case 'far too much':
+      return { input: 3 * input, output: 2 * allowed + 10 };
+    case 'less input than was estimated':
+      return output === 0 ? undefined : { input: lessOf(input), output };
+    default:
+      // None of words is no count.
+      return output === 0 ? undefined : { input, output };
+  }
+}
+
+/** The most that a request may cost in millionths: its reservation, or what the backend has counted beyond it. */
+function mostOf({ step, hold, estimatedInput, allowed }: Live): number {
+  const price = PRICES.find(step.model, step.model) ?? expect.fail('it has no price');
+  const dear = PRICES.find('dear', 'dear') ?? expect.fail('it has no price');
+  switch (step.usage) {
+    case 'far too much':
+      return holdOf(price, { inputTokens: 3 * estimatedInput, outputTokens: 2 * allowed + 10 });
+    case 'of a dearer model':
+      return holdOf(dear, { inputTokens: estimatedInput, outputTokens: allowed });
+    default:
+      return hold?.heldMicro ?? 0;
   }
 }
 
