@@ -34,6 +34,7 @@ import { countInputTokens } from './responses/count-input-tokens.ts';
 import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
 import type { Services } from './services.ts';
+import { countUnreadReplies } from './stalled-client.ts';
 
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
@@ -88,6 +89,7 @@ function createApi(services: Services): Router {
     .post(limitCounts, watch, countInputTokens(services), late)
     .all(methodNotAllowed('POST'));
   api.route('/responses/compact').post(limitTokens, postCompaction(services), late).all(methodNotAllowed('POST'));
+  api.use(['/requests', '/usage', '/key'], countUnreadReplies(load));
   api.route('/requests').get(limitReads, limitListsOfRecords, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(limitCancels, requests.cancel).all(methodNotAllowed('POST'));

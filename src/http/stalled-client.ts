@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
-import { takeBytes } from './access/load.ts';
+import { callerOf } from './access/authenticate.ts';
+import { takeBytes, type Load } from './access/load.ts';
 
 /** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
@@ -44,6 +46,23 @@ export function countUnreadReply(res: ServerResponse, bytes = res.writableLength
     (more) => takeBytes(res.req, more),
     () => res.destroy(),
   )(bytes);
+}
+
+/** Returns what counts the unread replies of routes that are not limited by load. */
+export function countUnreadReplies({ bodyBytes }: Pick<Load, 'bodyBytes'>): RequestHandler {
+  return (_req, res, next) => {
+    const { holder } = callerOf(res);
+    res.once('prefinish', () => {
+      if (res.writableLength === 0) return;
+      const share = bodyBytes.open(holder);
+      res.once('close', () => share.release());
+      countUnread(
+        (bytes) => share.take(bytes),
+        () => res.destroy(),
+      )(res.writableLength);
+    });
+    next();
+  };
 }
 
 /** Resolves when the client can take more, has disconnected, or when the signal aborts. */

@@ -7,6 +7,7 @@ import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { AT_ONCE_MS, allArrived, untilRead, untilSteady } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
@@ -216,6 +217,42 @@ describe('a client that goes away', () => {
         await allArrived();
         const { length } = await read(socket).catch(() => Buffer.alloc(0));
         expect(length).to.be.lessThan(text.length);
+      });
+
+      it('is cut off from its usage', async () => {
+        await gateway.close();
+        const over = Promise.withResolvers<void>();
+        const log = createLogger('info', { write: (line) => line.includes('/usage') && over.resolve() });
+        const limits = { MAX_BODY_BYTES: String(MIB), MAX_BODY_BYTES_IN_FLIGHT: String(MIB) };
+        const workshop = makeWorkshop();
+        const store = await workshop.open({ file: undefined });
+        const row = {
+          startMs: 0,
+          caller: '',
+          requests: 1,
+          failed: 0,
+          cancelled: 0,
+          inputTokens: 1,
+          cachedTokens: 0,
+          cacheWriteTokens: 0,
+          outputTokens: 1,
+          reasoningTokens: 0,
+          costMicro: 0,
+          durationMs: 1,
+        };
+        const rows = Array.from({ length: 7 }, () => ({ ...row, model: 'x'.repeat(MIB) }));
+        const listUsage = (): Promise<typeof rows> => Promise.resolve(rows);
+        gateway = await openGateway(
+          { UPSTREAM_BASE_URL: backend.baseUrl, ...limits },
+          { log, store: { ...store, listUsage } },
+        );
+        const { port, host } = new URL(gateway.url);
+        const socket = connect(Number(port), '127.0.0.1').pause();
+        socket.on('error', () => undefined);
+        sockets.push(socket);
+        socket.write(`GET /api/v1/usage HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n\r\n`);
+        await over.promise;
+        await workshop.clear();
       });
 
       it('is cut off from a list of models', async () => {
