@@ -44,6 +44,8 @@ export interface BackendConnection {
 }
 
 const PIECE_BYTES = 256 * 1024;
+/** Node makes 32 reads of 64 KiB in one turn of the event loop. After such a read others have their turn. */
+const LARGE_READ_BYTES = 48 * 1024;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -114,8 +116,14 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   readonly #passRead = (): void => {
     if (this.#released || this.#waiting.length === 0) return;
     if (!this.#isBusy && this.#limits === 'silence') this.#timer?.refresh();
+    const isLarge = this.#waiting.reduce((sum, { length }) => sum + length, 0) >= LARGE_READ_BYTES;
     this.#flow();
-    if (this.#isBusy && this.#ending === undefined) this.#controller?.pause();
+    if (this.#released || this.#ending !== undefined) return;
+    if (this.#isBusy || isLarge) this.#controller?.pause();
+    if (isLarge) setImmediate(this.#readMore);
+  };
+  readonly #readMore = (): void => {
+    if (!this.#isBusy) this.#controller?.resume();
   };
   readonly #resolveOpened: (connection: BackendConnection) => void;
   readonly #rejectOpened: (reason: unknown) => void;

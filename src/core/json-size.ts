@@ -7,6 +7,8 @@ export const MAX_DEPTH = 128;
 const MAX_CONTAINERS = 100_000;
 /** The time of the parser grows faster than the fields: 300,000 take most of a second. */
 const MAX_NAMES = 50_000;
+/** Millions of short strings or numbers in a list take most of a second to be read and written. */
+const MAX_VALUES = 200_000;
 /** Smaller texts cannot cost much. */
 export const LARGE_BYTES = 256 * 1024;
 
@@ -54,6 +56,7 @@ function findExcess(bytes: Buffer): string | undefined {
   let depth = 0;
   let containers = 0;
   let names = 0;
+  let values = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -69,6 +72,10 @@ function findExcess(bytes: Buffer): string | undefined {
       case 0x5d: // ]
       case 0x7d: // }
         depth--;
+        break;
+      case 0x2c: // ,
+        values++;
+        if (values > MAX_VALUES) return `has more than ${MAX_VALUES} values`;
         break;
       case 0x3a: // :
         names++;

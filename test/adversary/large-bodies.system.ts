@@ -60,7 +60,7 @@ const ANSWERS: Readonly<Record<string, Kind>> = {
 const REMEMBERED: typeof ANSWERS = Object.fromEntries(
   Object.entries(ANSWERS).map(([name, kind]) => [`${name}, remembered`, { ...kind, isRemembered: true }]),
 );
-const ANSWER_SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '8 MB': 7.9e6 };
+const ANSWER_SIZES = { '400 kB': 0.4e6, '4 MB': 4e6 };
 
 /** They are made for much work in few bytes. All but the last have too many values for the event loop. */
 const DENSE: Readonly<Record<string, Kind>> = {

@@ -193,6 +193,7 @@ describe('the limits of the chat backend', () => {
     for (const { name, json } of [
       { name: 'deeper than 128 levels', json: '['.repeat(300_000) },
       { name: 'with more than 100,000 objects', json: `{"choices":[],"x":[${'{},'.repeat(120_000)}{}]}` },
+      { name: 'with more than 200,000 numbers', json: `{"choices":[],"x":[${'0,'.repeat(200_001)}0]}` },
       { name: 'with more than 50,000 fields', json: `{"choices":[],"x":{${'"a":1,'.repeat(60_000)}"a":1}}` },
     ]) {
       for (const kind of ['a stream', 'JSON'] as const) {

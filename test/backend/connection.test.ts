@@ -154,6 +154,18 @@ describe('the connection to the backend', () => {
       expect(undici.calls).not.to.include('pause');
     });
 
+    it('waits with what follows a large read until others have had their turn', async () => {
+      void read();
+      undici.calls.length = 0;
+
+      await undici.data('a'.repeat(64 * 1024));
+      expect(taken).to.have.length(1);
+      expect(undici.calls).to.deep.equal(['pause']);
+
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(undici.calls).to.deep.equal(['pause', 'resume']);
+    });
+
     it('gets what arrived before it was there', async () => {
       await undici.data('a');
       undici.end();
@@ -193,7 +205,8 @@ describe('the connection to the backend', () => {
 
   describe('a reader that is busy', () => {
     let busy: PromiseWithResolvers<void>;
-    const whileBusy = { a: () => busy.promise };
+    const large = 'a'.repeat(64 * 1024);
+    const whileBusy = { a: () => busy.promise, [large]: () => busy.promise };
 
     beforeEach(async () => {
       busy = Promise.withResolvers();
@@ -215,6 +228,15 @@ describe('the connection to the backend', () => {
       expect(undici.calls).to.deep.equal(['pause', 'pause', 'resume']);
       undici.end();
       await reading;
+    });
+
+    it('leaves the socket paused after a large read', async () => {
+      void read(whileBusy);
+      undici.calls.length = 0;
+
+      await undici.data(large);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(undici.calls).to.deep.equal(['pause']);
     });
 
     it('is not given more than one read at a time', async () => {

@@ -31,6 +31,8 @@ describe('excessOf', () => {
       json: `[${'[],'.repeat(100_000)}[]]`,
       excess: 'has more than 100000 arrays and objects',
     },
+    { name: 'has too many numbers', json: `[${'0,'.repeat(200_001)}0]`, excess: 'has more than 200000 values' },
+    { name: 'has as many numbers as it may', json: `[${'0,'.repeat(200_000)}0]`, excess: undefined },
     { name: 'has too many names', json: `{${'"a":1,'.repeat(50_000)}"a":1}`, excess: 'has more than 50000 fields' },
     { name: 'is large but plain', json: JSON.stringify(['[{"a":'.repeat(100_000)]), excess: undefined },
     { name: 'is small', json: '['.repeat(1000), excess: undefined },

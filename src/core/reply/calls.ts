@@ -2,7 +2,7 @@ import type { OutputItem } from '../../contract/types.ts';
 import { openCallWriter } from './call-writer.ts';
 import { beginCall, createCallList, findCall, isRepetition, type BackendCall } from './match-call.ts';
 import type { CallPiece } from './chunk.ts';
-import { tooMuch, type EventLog } from './event-log.ts';
+import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
 import { createJsonEnd } from './json-end.ts';
@@ -31,7 +31,8 @@ export interface CallsOptions {
   readonly maxToolCalls: number | null;
 }
 
-const MAX_CALLS = 1024;
+/** Those of a reply, and their pieces in one chunk. */
+export const MAX_CALLS = 1024;
 /** Bedrock sends this first, and then the real arguments (openai/openai-agents-js PR#712). */
 const NO_ARGUMENTS = '{}';
 
@@ -69,7 +70,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       if (call.closed) return;
       if (call.name === '') call.name = piece.name;
       const delta = isRepetition(call, piece) ? '' : piece.arguments;
-      log.grow(delta.length);
+      log.grow(TEXT_WEIGHT * delta.length);
       if (delta !== '') addArguments(call, delta);
       if (call.writer === undefined && isNamed(call)) announce(call, beforeCall);
     },

@@ -31,9 +31,11 @@ function readShort(bytes: Buffer): unknown {
 
 function unparsedChoices(bytes: Buffer): unknown[] {
   const choices: unknown[] = [];
+  let items = 0;
   for (const at of itemsIn(bytes, 0)) {
+    items++;
+    if (items > MAX_UNPARSED_CHOICES) break;
     if (bytes[at] !== '{'.charCodeAt(0)) continue;
-    if (choices.length >= MAX_UNPARSED_CHOICES) break;
     const choice: Record<string, unknown> = {};
     for (const { name, start, end } of fieldsOf(bytes, at)) {
       if (name === 'index' || name === 'finish_reason' || name === 'usage')

@@ -119,15 +119,19 @@ function unescape(text: string): string {
 function hexAt(text: string, start: number): number | undefined {
   let value = 0;
   for (let at = start; at < start + 4; at += 1) {
-    const digit = HEX_DIGITS.indexOf(text.charAt(at).toLowerCase());
-    if (digit < 0 || at >= text.length) return undefined;
+    const digit = HEX_DIGITS[text.charCodeAt(at)];
+    if (digit === undefined) return undefined;
     value = value * 16 + digit;
   }
   return value;
 }
 
 const LETTER_U = 0x75;
-const HEX_DIGITS = '0123456789abcdef';
+/** By the code of the digit. */
+const HEX_DIGITS: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const digit = '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase());
+  return digit < 0 ? undefined : digit;
+});
 /** By the code of the letter after the backslash. */
 const ESCAPES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
   const at = String.raw`"'\/bfnrt`.indexOf(String.fromCharCode(code));

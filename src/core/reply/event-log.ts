@@ -32,11 +32,13 @@ export interface EventLog {
   retract(count: number): void;
 }
 
-/** In UTF-16 code units of text. Everything else is weighed in the same unit. */
+/** A larger answer would hold the process for more than 0.1 s at a time. */
 const MAX_WEIGHT = 8 * 1024 * 1024;
+/** The weight of a character that is written, which several events repeat. */
+export const TEXT_WEIGHT = 2;
 /** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
-/** The weight of an alternative of a token, or of a piece of state, without its text. */
+/** The weight of a piece of state without its text. */
 export const DETAIL_WEIGHT = 16;
 
 /** Starts with a response without output, which becomes the snapshot and is changed. */

@@ -1,4 +1,4 @@
-import { BACKSLASH, isSpace, QUOTE } from '../json.ts';
+import { endOfString, isEscaped, isSpace, QUOTE } from '../json.ts';
 import type { Writable } from '../writable.ts';
 
 export interface JsonEnd {
@@ -15,7 +15,16 @@ export function createJsonEnd(): JsonEnd {
 
   const end: Writable<JsonEnd> = {
     feed(piece) {
-      for (let at = 0; at < piece.length; at += 1) step(piece.charCodeAt(at));
+      if (piece === '') return;
+      const text = escaped ? piece.slice(1) : piece;
+      for (let at = 0; at < text.length; at += 1) {
+        if (inString) {
+          // The native search skips what is long.
+          at = endOfString(text, at);
+          inString = at === text.length;
+        } else step(text.charCodeAt(at));
+      }
+      escaped = inString && isEscaped(text, text.length);
       end.reached = state === 'after';
     },
     reached: false,
@@ -23,9 +32,8 @@ export function createJsonEnd(): JsonEnd {
   return end;
 
   function step(code: number): void {
-    if (state !== 'inside') stepOutside(code);
-    else if (inString) stepInString(code);
-    else stepInside(code);
+    if (state === 'inside') stepInside(code);
+    else stepOutside(code);
   }
 
   function stepOutside(code: number): void {
@@ -33,12 +41,6 @@ export function createJsonEnd(): JsonEnd {
     const opens = state === 'before' && code === OPEN_BRACE;
     state = opens ? 'inside' : 'broken';
     depth = 1;
-  }
-
-  function stepInString(code: number): void {
-    if (escaped) escaped = false;
-    else if (code === BACKSLASH) escaped = true;
-    else if (code === QUOTE) inString = false;
   }
 
   function stepInside(code: number): void {

@@ -1,6 +1,6 @@
-import type { LogProb, MessagePart, OutputItem } from '../../contract/types.ts';
+import type { LogProb, MessagePart, OutputItem, TopLogProb } from '../../contract/types.ts';
 import type { Citations } from './citations.ts';
-import { DETAIL_WEIGHT, PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
+import { PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
 import { unreachable } from '../errors.ts';
 import { createPairReader, type PairReader } from '../well-formed.ts';
 
@@ -109,10 +109,16 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
   }
 }
 
-/** In UTF-16 code units. The last events repeat each of them several times. */
+/** The last events repeat each of them several times. */
 const LOGPROB_WEIGHT = 256;
+const ALTERNATIVE_WEIGHT = 128;
+const BYTE_WEIGHT = 8;
 
-function weightOf({ token, bytes, top_logprobs: top }: LogProb): number {
-  const own = token.length + bytes.length + LOGPROB_WEIGHT;
-  return top.reduce((sum, other) => sum + other.token.length + other.bytes.length + DETAIL_WEIGHT, own);
+function weightOf({ top_logprobs: alternatives, ...own }: LogProb): number {
+  const weight = LOGPROB_WEIGHT + weightOfToken(own);
+  return alternatives.reduce((sum, other) => sum + ALTERNATIVE_WEIGHT + weightOfToken(other), weight);
+}
+
+function weightOfToken({ token, bytes }: TopLogProb): number {
+  return token.length + BYTE_WEIGHT * bytes.length;
 }

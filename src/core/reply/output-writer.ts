@@ -1,5 +1,5 @@
 import type { LogProb, OutputItem } from '../../contract/types.ts';
-import { createCalls, type CallsOptions } from './calls.ts';
+import { createCalls, MAX_CALLS, type CallsOptions } from './calls.ts';
 import type { ChatChunk } from '../chat.ts';
 import {
   callPiecesOf,
@@ -14,7 +14,7 @@ import {
 } from './chunk.ts';
 import { createCitations } from './citations.ts';
 import { unreachable } from '../errors.ts';
-import type { EventLog } from './event-log.ts';
+import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
 import { outputLengthOf } from './output-length.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
@@ -92,6 +92,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
       for (const url of imagesOf(delta)) writeImage(url);
       const callPieces = callPiecesOf(delta);
+      if (callPieces.length > MAX_CALLS) throw tooMuch();
       if (callPieces.length > 0) output.release();
       for (const piece of callPieces) calls.add(piece, choiceNumber, openCalls);
     },
@@ -145,7 +146,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   }
 
   function writePiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
-    log.grow(text.length);
+    log.grow(TEXT_WEIGHT * text.length);
     switch (kind) {
       case 'text':
         if (open.kind !== 'message' && logprobs.length === 0) writeFirstText(text);

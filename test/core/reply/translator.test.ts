@@ -278,9 +278,14 @@ describe('createTranslator', () => {
       readonly times: number;
       readonly logprobs?: boolean;
     }[] = [
-      { name: 'text', chunk: text(megabyte), times: 33 },
-      { name: 'reasoning', chunk: chunkOf({ reasoning: megabyte }), times: 33 },
-      { name: 'arguments', chunk: openCall(0, { function: { name: 'look', arguments: megabyte } }), times: 33 },
+      { name: 'text', chunk: text(megabyte), times: 5 },
+      { name: 'reasoning', chunk: chunkOf({ reasoning: megabyte }), times: 5 },
+      { name: 'arguments', chunk: openCall(0, { function: { name: 'look', arguments: megabyte } }), times: 5 },
+      {
+        name: 'pieces of a call in one chunk',
+        chunk: chunkOf({ tool_calls: Array.from({ length: 1025 }, () => ({ index: 0, id: 'a' })) }),
+        times: 1,
+      },
       {
         name: 'calls in one chunk',
         chunk: chunkOf({ tool_calls: Array.from({ length: 100_000 }, (_, index) => ({ index, id: 'a' })) }),
@@ -319,6 +324,34 @@ describe('createTranslator', () => {
           ],
         },
         times: 1,
+        logprobs: true,
+      },
+      {
+        name: 'alternatives of a token',
+        chunk: {
+          choices: [
+            {
+              index: 0,
+              delta: { content: 'a' },
+              logprobs: { content: [{ token: 'a', top_logprobs: Array.from({ length: 70_000 }, () => ({})) }] },
+            },
+          ],
+        },
+        times: 1,
+        logprobs: true,
+      },
+      {
+        name: 'bytes of a token',
+        chunk: {
+          choices: [
+            {
+              index: 0,
+              delta: { content: 'a' },
+              logprobs: { content: [{ token: 'a', bytes: Array.from({ length: 120_000 }, () => 1) }] },
+            },
+          ],
+        },
+        times: 9,
         logprobs: true,
       },
       {
