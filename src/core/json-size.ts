@@ -7,7 +7,7 @@ export const MAX_DEPTH = 128;
 const MAX_CONTAINERS = 100_000;
 /** The time of the parser grows faster than the fields: 300,000 take most of a second. */
 const MAX_NAMES = 50_000;
-/** Millions of short strings or numbers in a list take most of a second to be read and written. */
+/** Millions of short strings or numbers in a list take most of a second to be read and written, where no thread does it. */
 const MAX_VALUES = 200_000;
 /** Smaller texts cannot cost much. */
 export const LARGE_BYTES = 256 * 1024;
@@ -41,9 +41,13 @@ function hasManyValues(bytes: Buffer): boolean {
   return false;
 }
 
-/** Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. */
-export function excessOf(bytes: Uint8Array): string | undefined {
-  return bytes.length > LARGE_BYTES ? findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) : undefined;
+/**
+ * Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. A thread reads the large bodies of
+ * callers, and some are long lists of tokens to embed: those may have any number of values.
+ */
+export function excessOf(bytes: Uint8Array, { maxValues = MAX_VALUES } = {}): string | undefined {
+  if (bytes.length <= LARGE_BYTES) return undefined;
+  return findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), maxValues);
 }
 
 /** Returns undefined for invalid JSON, and for what has too much. */
@@ -52,7 +56,7 @@ export function readBoundedJson(text: string): unknown {
   return isTooMuch ? undefined : readJson(text);
 }
 
-function findExcess(bytes: Buffer): string | undefined {
+function findExcess(bytes: Buffer, maxValues: number): string | undefined {
   let depth = 0;
   let containers = 0;
   let names = 0;
@@ -75,7 +79,7 @@ function findExcess(bytes: Buffer): string | undefined {
         break;
       case 0x2c: // ,
         values++;
-        if (values > MAX_VALUES) return `has more than ${MAX_VALUES} values`;
+        if (values > maxValues) return `has more than ${maxValues} values`;
         break;
       case 0x3a: // :
         names++;

@@ -18,7 +18,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** Throws ApiError `invalid_request` for a large body that has too much to be read. */
 export function refuseExcess(bytes: Buffer): void {
-  const excess = excessOf(bytes);
+  const excess = excessOf(bytes, { maxValues: Infinity });
   if (excess !== undefined) throw tooMuch(excess);
 }
 

@@ -111,8 +111,8 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
 
 /** The last events repeat each of them several times. */
 const LOGPROB_WEIGHT = 256;
-const ALTERNATIVE_WEIGHT = 128;
-const BYTE_WEIGHT = 8;
+const ALTERNATIVE_WEIGHT = 64;
+const BYTE_WEIGHT = 4;
 
 function weightOf({ top_logprobs: alternatives, ...own }: LogProb): number {
   const weight = LOGPROB_WEIGHT + weightOfToken(own);

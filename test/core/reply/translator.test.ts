@@ -337,7 +337,7 @@ describe('createTranslator', () => {
             },
           ],
         },
-        times: 1,
+        times: 2,
         logprobs: true,
       },
       {
@@ -351,7 +351,7 @@ describe('createTranslator', () => {
             },
           ],
         },
-        times: 9,
+        times: 18,
         logprobs: true,
       },
       {
