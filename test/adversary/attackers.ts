@@ -3,6 +3,7 @@
  * they do as soon as it has heard from them, and ends them by `disconnect`.
  */
 import type { IncomingMessage } from 'node:http';
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import { answerOf, begin, HANDSHAKE, type Beginning } from './begin.ts';
@@ -22,9 +23,13 @@ export type Move = keyof typeof MOVES;
 
 const MIB = 1024 * 1024;
 const SPACES = gzipSync(`${' '.repeat(8 * MIB)}x`);
+/** A request of 4 MiB, in some 50 kB. */
+const DENSE = gzipSync(`{"model":"m","input":"${randomBytes(40 * 1024).toString('hex')}${'x'.repeat(4 * MIB)}"}`);
 const UNFINISHED = Buffer.alloc(MIB, ' ');
+const REQUEST = '{"model":"m","input":"x"}';
 const STREAM = '{"model":"m","input":"x","stream":true,"max_output_tokens":100}';
 const CHAT = '{"model":"m","max_tokens":1,"max_completion_tokens":5000,"messages":[]}';
+const SHORT_CHAT = '{"model":"m","messages":[{"role":"user","content":"x"}]}';
 const REQUEST_TIMED_OUT = 408;
 
 interface Attack extends Pick<Beginning, 'url' | 'key'> {
@@ -32,6 +37,11 @@ interface Attack extends Pick<Beginning, 'url' | 'key'> {
 }
 
 const posts = (rest: Omit<Beginning, 'url' | 'key'>) => (attack: Attack) => void post(attack, rest);
+
+const completes = (body: string) => (attack: Attack) => {
+  const url = attack.url.replace('/api/v1/responses', '/v1/chat/completions');
+  posts({ headers: { 'content-length': body.length }, body })({ ...attack, url });
+};
 
 /** What it holds is held for ever: a request that has timed out begins again. */
 async function post(attack: Attack, rest: Omit<Beginning, 'url' | 'key'>): Promise<void> {
@@ -94,10 +104,19 @@ const MOVES = {
     headers: { 'content-encoding': 'gzip', 'content-length': SPACES.length },
     body: SPACES,
   }),
-  'chat completions with two limits'(attack: Attack) {
-    const url = attack.url.replace('/api/v1/responses', '/v1/chat/completions');
-    posts({ headers: { 'content-length': CHAT.length }, body: CHAT })({ ...attack, url });
+  'a request, compressed 85 to 1': posts({
+    headers: { 'content-encoding': 'gzip', 'content-length': DENSE.length },
+    body: DENSE,
+  }),
+  'requests with a new idempotency key'(attack: Attack) {
+    const headers = { 'idempotency-key': randomBytes(16).toString('hex'), 'content-length': REQUEST.length };
+    posts({ headers, body: REQUEST })(attack);
   },
+  'bodies of no shape with an idempotency key'(attack: Attack) {
+    posts({ headers: { 'idempotency-key': 'one', 'content-length': 2 }, body: '{}' })(attack);
+  },
+  'chat completions': completes(SHORT_CHAT),
+  'chat completions with two limits': completes(CHAT),
   'streams that are never read'({ url, key, note }: Attack) {
     const asked = begin({ url, key, headers: { 'content-length': STREAM.length }, body: STREAM });
     asked.once('response', (reply: IncomingMessage) => note(reply.pause().statusCode ?? 0));

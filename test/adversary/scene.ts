@@ -39,8 +39,8 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-/** Answers a request with this body. */
-export type BackendAnswer = (res: ServerResponse, body: Buffer) => void;
+/** Answers a request with this body and this `Authorization`. */
+export type BackendAnswer = (res: ServerResponse, body: Buffer, authorization?: string) => void;
 
 export async function openScene(
   settings: Readonly<Record<string, string>> = {},
@@ -54,7 +54,7 @@ export async function openScene(
   const backend = createServer((req, res) => {
     const pieces: Buffer[] = [];
     req.on('data', (piece: Buffer) => pieces.push(piece));
-    req.once('end', () => answer(res, Buffer.concat(pieces)));
+    req.once('end', () => answer(res, Buffer.concat(pieces), req.headers.authorization));
   });
   backend.listen(0, '127.0.0.1');
   await once(backend, 'listening');
@@ -126,7 +126,7 @@ const CHUNK = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 
   16,
 );
 
-function answerAsAsked(res: ServerResponse, body: Buffer): void {
+export function answerAsAsked(res: ServerResponse, body: Buffer): void {
   if (body.includes('"stream":true')) writeForEver(res);
   else answerInJson(res);
 }
