@@ -122,18 +122,28 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     if (held.keys.size === 0) heldBy.delete(item.owner);
   }
 
+  /** At most the half of what one holds goes at a time, so that owners are not looked through for each item. */
   function makeRoom(): void {
-    for (;;) {
-      if (items.size > maxItems) forgetOldestOf(withMost(heldBy, ({ keys }) => keys.size));
-      else if (bytes > maxBytes) forgetOldestOf(withMost(heldBy, (held) => held.bytes));
-      else return;
-    }
+    while (items.size > maxItems)
+      halve(
+        (held) => held.keys.size,
+        () => items.size > maxItems,
+      );
+    while (bytes > maxBytes)
+      halve(
+        (held) => held.bytes,
+        () => bytes > maxBytes,
+      );
   }
 
-  function forgetOldestOf(held: Held | undefined): void {
-    const [oldest] = held?.keys ?? [];
-    if (oldest === undefined) throw new Error('items are remembered that nobody holds');
-    forget(oldest);
+  function halve(amount: (held: Held) => number, isOver: () => boolean): void {
+    const held = withMost(heldBy, amount);
+    if (held === undefined) throw new Error('items are remembered that nobody holds');
+    const half = amount(held) / 2;
+    for (const key of held.keys) {
+      if (amount(held) <= half || !isOver()) return;
+      forget(key);
+    }
   }
 
   function forgetExpired(): void {

@@ -3,6 +3,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../src/requests/item-memory.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { OutputItem } from '../../src/contract/types.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { speakTo } from '../support/web-socket.ts';
@@ -155,6 +156,15 @@ describe('createItemMemory', () => {
     memory.remember(ME, [message('msg_3')]);
     expect(resolve(memory, ['', reference('msg_2')])).to.equal(refused);
     expect(resolve(memory, [reference('msg_3')])).to.have.length(1);
+  });
+
+  it('makes room for many items among many callers without a look at all of them for each', () => {
+    const memory = open({ maxItems: 20_000 });
+    for (let n = 0; n < 20_000; n += 1) memory.remember([`caller ${n}`], [message('msg_1', 'x')]);
+    const many = Array.from({ length: 4000 }, (_, n) => message(`msg_${n}`, 'x'));
+    const startedMs = cpuTimeMs();
+    memory.remember(ME, many);
+    expect(cpuTimeMs() - startedMs).to.be.below(300);
   });
 
   it('does not give up all others for an item that is too large alone', () => {
