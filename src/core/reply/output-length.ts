@@ -25,8 +25,11 @@ function setOf(names: string): ReadonlySet<string> {
  * that are not known to be something else, because the model may be paid for them.
  */
 export function outputLengthOf(delta: ChatChunk): number {
-  const words = onlyWordsOf(delta);
-  if (words !== undefined) return words.text.length;
+  return onlyWordsOf(delta)?.text.length ?? mixedLengthOf(delta);
+}
+
+/** As `outputLengthOf`, of a delta that `onlyWordsOf` knows to have more than words. */
+export function mixedLengthOf(delta: ChatChunk): number {
   let thoughts = 0;
   let others = 0;
   for (const name in delta) {

@@ -16,7 +16,7 @@ import { createCitations } from './citations.ts';
 import { unreachable } from '../errors.ts';
 import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
-import { outputLengthOf } from './output-length.ts';
+import { mixedLengthOf } from './output-length.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter, type ThinkTags } from './think-tags.ts';
@@ -86,7 +86,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
         writeText(words, logprobs);
         return;
       }
-      output.length += outputLengthOf(delta);
+      output.length += mixedLengthOf(delta);
       state?.readDelta(delta);
       for (const citation of citationsOf(delta)) citations.add(citation);
       for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
