@@ -27,7 +27,7 @@ export function readReported(before: Reported, chunk: ChatChunk, choice: ChatChu
 /** Returns what two requests have reported together. */
 export function sumOfReported(one: Reported, other: Reported): Reported {
   return {
-    usage: sumOfUsage(one.usage, other.usage),
+    usage: one.usage && other.usage && sumOf(one.usage, other.usage),
     gaps: [...new Set([...one.gaps, ...other.gaps])],
     model: other.model ?? one.model,
   };
@@ -38,10 +38,7 @@ export function reportedOfChoices(choices: readonly Reported[]): Pick<Reported, 
   const counted = choices.flatMap(({ usage }) => (usage === null ? [] : [usage]));
   const usage = counted.reduce((one, other) => {
     const { input_tokens, input_tokens_details } = one.input_tokens < other.input_tokens ? other : one;
-    const output_tokens = one.output_tokens + other.output_tokens;
-    const output_tokens_details = {
-      reasoning_tokens: one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens,
-    };
+    const { output_tokens, output_tokens_details } = sumOf(one, other);
     const total_tokens = input_tokens + output_tokens;
     return { input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens };
   });
@@ -122,8 +119,7 @@ function difference(total: number | undefined, part: number | undefined): number
   return total === undefined || part === undefined || total < part ? undefined : total - part;
 }
 
-function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
-  if (one === null || other === null) return null;
+function sumOf(one: Usage, other: Usage): Usage {
   return {
     input_tokens: one.input_tokens + other.input_tokens,
     input_tokens_details: {
