@@ -219,6 +219,14 @@ describe('a client that goes away', () => {
         expect(length).to.be.lessThan(JSON.stringify(text).length);
       });
 
+      function neverRead(path: string): void {
+        const { port, host } = new URL(gateway.url);
+        const socket = connect(Number(port), '127.0.0.1').pause();
+        socket.on('error', () => undefined);
+        sockets.push(socket);
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n\r\n`);
+      }
+
       it('is cut off from its usage', async () => {
         await gateway.close();
         const over = Promise.withResolvers<void>();
@@ -246,11 +254,7 @@ describe('a client that goes away', () => {
           { UPSTREAM_BASE_URL: backend.baseUrl, ...limits },
           { log, store: { ...store, listUsage } },
         );
-        const { port, host } = new URL(gateway.url);
-        const socket = connect(Number(port), '127.0.0.1').pause();
-        socket.on('error', () => undefined);
-        sockets.push(socket);
-        socket.write(`GET /api/v1/usage HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n\r\n`);
+        neverRead('/api/v1/usage');
         await over.promise;
         await workshop.clear();
       });
@@ -264,11 +268,7 @@ describe('a client that goes away', () => {
         gateway = await openGateway(settings, { log });
         const data = Array.from({ length: 7 }, (_, at) => ({ id: `m${at}`, name: 'x'.repeat(MIB) }));
         backend.reply({ json: { object: 'list', data } });
-        const { port, host } = new URL(gateway.url);
-        const socket = connect(Number(port), '127.0.0.1').pause();
-        socket.on('error', () => undefined);
-        sockets.push(socket);
-        socket.write(`GET /api/v1/models HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n\r\n`);
+        neverRead('/api/v1/models');
         await over.promise;
       });
     });
