@@ -124,16 +124,19 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
 
   /** At most the half of what one holds goes at a time, so that owners are not looked through for each item. */
   function makeRoom(): void {
-    while (items.size > maxItems)
-      halve(
-        (held) => held.keys.size,
-        () => items.size > maxItems,
-      );
-    while (bytes > maxBytes)
-      halve(
-        (held) => held.bytes,
-        () => bytes > maxBytes,
-      );
+    for (;;) {
+      if (items.size > maxItems)
+        halve(
+          ({ keys }) => keys.size,
+          () => items.size > maxItems,
+        );
+      else if (bytes > maxBytes)
+        halve(
+          (held) => held.bytes,
+          () => bytes > maxBytes,
+        );
+      else return;
+    }
   }
 
   function halve(amount: (held: Held) => number, isOver: () => boolean): void {
