@@ -3,6 +3,7 @@ import type { AccountId, KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
 import { exceededBy, type RateKind } from '../core/money/rates.ts';
 import { GROUP_UNUSABLE } from './keys.ts';
+import { createReads } from './reads.ts';
 
 /**
  * The store counts by its own clock, in the transaction that accepts the request. So the limits
@@ -14,6 +15,13 @@ export interface RateLimits {
    * token asks whether any is left.
    */
   check(key: RateLimitedKey, tokens: number): void;
+  /**
+   * Throws ApiError `rate_limit_exceeded` when a key with such limits has sent as many duplicates this minute as it may read
+   * records.
+   */
+  checkRepeats(key: RateLimitedKey): void;
+  /** Counts a duplicate, and what was refused only after its body had shown that it is none. */
+  countRepeat(key: RateLimitedKey): void;
   /**
    * Takes a request without tokens. Throws ApiError `rate_limit_exceeded`, and then takes nothing.
    */
@@ -67,6 +75,7 @@ export function createRateLimits({
   readonly nowMs: () => number;
 }): RateLimits {
   const refused = new Map<KeyId, Refused>();
+  const repeats = createReads({ what: 'repeat requests', nowMs });
 
   function explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError {
     if (rates === undefined) return new ApiError('rate_limit_exceeded');
@@ -121,7 +130,7 @@ export function createRateLimits({
   }
 
   async function take(key: RateLimitedKey): Promise<RateCharge> {
-    if (!hasRateLimits(key.limits) && (key.group === null || !hasRateLimits(key.group.limits))) return NO_RATE_CHARGE;
+    if (!isLimited(key)) return NO_RATE_CHARGE;
     check(key, 0);
     const verdict = await accounts.takeRate(key.keyId, 0);
     if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
@@ -132,6 +141,11 @@ export function createRateLimits({
 
   return {
     check,
+    checkRepeats(key) {
+      if (!isLimited(key)) return;
+      repeats.check(key.keyId, key.limits.requestsPerMinute ?? key.group?.limits.requestsPerMinute);
+    },
+    countRepeat: ({ keyId }) => repeats.count(keyId),
     take,
     takeRefused: (key) => void take(key).catch(() => undefined),
     taken,
@@ -141,6 +155,10 @@ export function createRateLimits({
       return rates === undefined ? { resetMs: 0 } : toState(rates);
     },
   };
+}
+
+function isLimited({ limits, group }: RateLimitedKey): boolean {
+  return hasRateLimits(limits) || (group !== null && hasRateLimits(group.limits));
 }
 
 function hasRateLimits({ requestsPerMinute, tokensPerMinute }: StoredKey['limits']): boolean {

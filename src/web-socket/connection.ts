@@ -45,6 +45,8 @@ export interface Frame {
 export interface ConnectionOptions {
   /** Throws the ApiError of a failure that has not been sent. */
   readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
+  /** Counts a message that could not be read. */
+  readonly countUnread: (reason: ApiError) => Promise<void>;
   /** Resolves with whether a cancel of the request was in time. */
   readonly cancel: (requestId: RequestId) => Promise<boolean>;
   readonly observe: Observe;
@@ -241,6 +243,8 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   }
 
   function refuse(reason: ApiError): void {
+    // A key that is no longer one has no minute.
+    options.countUnread(reason).catch(() => undefined);
     void answer({ observed: begin(), frame: reason });
   }
 

@@ -10,10 +10,11 @@ import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
 import { createHistories } from './history.ts';
 import { chooseProtocol } from '../http/access/key-protocol.ts';
 import { ClosingWebSocket, openConnection, type ConnectionOptions } from './connection.ts';
-import { cancelRequest, serveFrame, type ServeFrameOptions } from './serve-frame.ts';
+import { cancelRequest, countUnread, serveFrame, type ServeFrameOptions } from './serve-frame.ts';
 import type { Sockets } from './sockets.ts';
 
-export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame' | 'cancel'>, ServeFrameOptions {
+export interface WebSocketOptions
+  extends Omit<ConnectionOptions, 'serveFrame' | 'countUnread' | 'cancel'>, ServeFrameOptions {
   readonly sockets: Sockets;
   readonly publicBaseUrl: string | null;
   readonly corsOrigins: readonly string[];
@@ -48,6 +49,7 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
         {
           ...options,
           serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, history }, options),
+          countUnread: (reason) => countUnread(reason, credentials, options),
           cancel: (requestId) => cancelRequest(requestId, credentials, options),
         },
       );

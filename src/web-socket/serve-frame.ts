@@ -1,12 +1,12 @@
 import type { RequestId } from '../contract/ids.ts';
-import { toApiError } from '../core/errors.ts';
+import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
 import { isHeavy, LARGE_BYTES } from '../core/json-size.ts';
 import { parseJson } from '../core/parse-json.ts';
 import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
-import { isUncounted, limitOr } from '../http/access/limit-rate.ts';
+import { countEnd, limitOr, type RequestToCount } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { heldBytesOf } from '../http/responses/event-stream.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
@@ -57,18 +57,37 @@ export async function serveFrame(
   const mayRepeat = key !== undefined && bytes.includes('idempotency_key');
   try {
     // A duplicate is answered at any time. `generate: false` needs no tokens.
-    if (key !== undefined && !mayRepeat) options.rateLimits?.check(key, bytes.includes('generate') ? 0 : 1);
+    if (mayRepeat) options.rateLimits?.checkRepeats(key);
+    else if (key !== undefined) options.rateLimits?.check(key, bytes.includes('generate') ? 0 : 1);
     refuseOthers(bytes, isBinary);
     await serveCreate({ ...reply, caller, body: { bytes } }, { history, share }, options);
-    noteReply?.({ status: reply.status() ?? 499, backend: facts.backend });
+    note(reply.status() ?? ERRORS.client_disconnected.status, facts);
   } catch (thrown) {
     const error = mayRepeat ? limitOr(thrown, key, options.rateLimits) : thrown;
     const { status, code: errorCode } = toApiError(error);
     const { backend, model } = facts;
-    noteReply?.({ status, backend });
-    if (key !== undefined && isUncounted(status, { backend, model, errorCode })) options.rateLimits?.takeRefused(key);
+    note(status, { backend, model, errorCode });
     throw error;
   }
+
+  function note(status: number, ended: RequestToCount['facts']): void {
+    noteReply?.({ status, backend: ended.backend });
+    if (key !== undefined && options.rateLimits !== undefined)
+      countEnd(options.rateLimits, key, { status, mayRepeat, facts: ended });
+  }
+}
+
+/** Counts a message that could not be read, as HTTP counts a body. */
+export async function countUnread(
+  { status, code: errorCode }: ApiError,
+  credentials: Credentials,
+  { authenticator, rateLimits }: Pick<ServeFrameOptions, 'authenticator' | 'rateLimits'>,
+): Promise<void> {
+  const { caller, noteReply } = await authenticator(credentials);
+  const facts = { backend: 'not asked', model: undefined, errorCode } as const;
+  noteReply?.({ status, backend: facts.backend });
+  if (caller.key !== undefined && rateLimits !== undefined)
+    countEnd(rateLimits, caller.key, { status, mayRepeat: false, facts });
 }
 
 /** Cancels as over HTTP. Resolves with whether the request had not ended. */

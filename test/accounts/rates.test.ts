@@ -323,6 +323,28 @@ describe('rate limits', () => {
     });
   });
 
+  for (const { whose, requestsPerMinute, tokensPerMinute, ofGroup, most } of [
+    { whose: 'few requests', requestsPerMinute: 2, tokensPerMinute: null, ofGroup: null, most: 600 },
+    { whose: 'many requests', requestsPerMinute: 100, tokensPerMinute: null, ofGroup: null, most: 1000 },
+    { whose: 'tokens', requestsPerMinute: null, tokensPerMinute: 5, ofGroup: null, most: 600 },
+    { whose: 'the requests of its group', requestsPerMinute: null, tokensPerMinute: null, ofGroup: 70, most: 700 },
+    { whose: 'nothing', requestsPerMinute: null, tokensPerMinute: null, ofGroup: null, most: Infinity },
+  ])
+    it(`of ${whose} let ${most} repeated requests through in a minute`, async () => {
+      const group = await store.createGroup(newGroupDraft({ limits: { ...NO_LIMITS, requestsPerMinute: ofGroup } }));
+      const key = ofGroup === null ? await keyWith(requestsPerMinute, tokensPerMinute) : await keyOf(group.groupId);
+      const repeat = (): void => {
+        limits.checkRepeats(key);
+        limits.countRepeat(key);
+      };
+      for (let n = 0; n < Math.min(most, 2000); n++) repeat();
+      if (most === Infinity) return;
+      nowMs += 20_000;
+      expect(repeat).to.throw(ApiError, `The API key may repeat requests ${most} times a minute. Try again in 40 s.`);
+      nowMs += 40_000;
+      repeat();
+    });
+
   it('correct nothing in the store when the minute is over, or there is nothing to correct', async () => {
     const corrections: number[] = [];
     const counted = {

@@ -1,4 +1,5 @@
 import type { AccountId } from '../../contract/ids.ts';
+import { MINUTE_MS } from '../time.ts';
 
 export interface RateLimits {
   readonly requestsPerMinute: number | null;
@@ -24,7 +25,6 @@ export interface RateStanding extends RateLimits {
 
 export type RateKind = 'requests' | 'tokens';
 
-const MINUTE_MS = 60_000;
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /**

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { RateLimitedKey, RateLimits } from '../../accounts/rates.ts';
-import { ERRORS, toApiError } from '../../core/errors.ts';
+import { ERRORS, toApiError, type ErrorCode } from '../../core/errors.ts';
 import type { RequestFacts } from '../../requests/facts.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { callerOf } from './authenticate.ts';
@@ -14,10 +14,12 @@ export function limitRate(rateLimits: RateLimits | undefined, { tokens }: { read
     const { key } = callerOf(res);
     if (key !== undefined && rateLimits !== undefined) {
       // A duplicate is answered at any time, and only the body shows that it is one.
-      if (req.headers['idempotency-key'] === undefined) rateLimits.check(key, tokens);
+      const mayRepeat = req.headers['idempotency-key'] !== undefined;
+      if (mayRepeat) rateLimits.checkRepeats(key);
+      else rateLimits.check(key, tokens);
       res.once('close', () => {
         const status = res.headersSent ? res.statusCode : ERRORS.client_disconnected.status;
-        if (isUncounted(status, factsOf(res))) rateLimits.takeRefused(key);
+        countEnd(rateLimits, key, { status, mayRepeat, facts: factsOf(res) });
       });
     }
     next();
@@ -44,11 +46,26 @@ export function limitOr(thrown: unknown, key: RateLimitedKey, rateLimits: RateLi
   }
 }
 
-/** Whether a request ended before the store counted it in the minute of its key, and after its body was read. */
-export function isUncounted(
-  status: number,
-  { backend, model, errorCode }: Pick<RequestFacts, 'backend' | 'model' | 'errorCode'>,
-): boolean {
+export interface RequestToCount {
+  readonly status: number;
+  readonly mayRepeat: boolean;
+  readonly facts: Pick<RequestFacts, 'backend' | 'model' | 'errorCode'>;
+}
+
+/** Counts a request whose body was read, and which the store has not counted in the minute of its key. */
+export function countEnd(
+  rateLimits: RateLimits,
+  key: RateLimitedKey,
+  { status, mayRepeat, facts }: RequestToCount,
+): void {
+  if (isUncounted(status, facts)) rateLimits.takeRefused(key);
+  if (mayRepeat && REPEATS.has(facts.errorCode)) rateLimits.countRepeat(key);
+}
+
+/** A duplicate may have any status that the operator likes. */
+const REPEATS: ReadonlySet<ErrorCode | undefined> = new Set(['duplicate_request', 'rate_limit_exceeded'] as const);
+
+function isUncounted(status: number, { backend, model, errorCode }: RequestToCount['facts']): boolean {
   if (backend !== 'not asked') return false;
   switch (status) {
     case ERRORS.client_disconnected.status:
@@ -63,7 +80,7 @@ export function isUncounted(
 }
 
 function isRefused(status: number): boolean {
-  return status >= 400 && status < 500 && !OTHERS.has(status);
+  return status >= 400 && status < 500 && !COUNTED_OTHERWISE.has(status);
 }
 
-const OTHERS = new Set([401, 409, 429, 499]);
+const COUNTED_OTHERWISE = new Set([401, 409, 429, 499]);

@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { createReads } from '../../accounts/reads.ts';
 import { ApiError } from '../../core/errors.ts';
 import { callerOf } from '../access/authenticate.ts';
 
@@ -11,10 +12,6 @@ export interface ReadLimits {
   readonly limitListsOfRecords: RequestHandler;
 }
 
-const MINUTE_MS = 60_000;
-const READS_PER_MINUTE = 600;
-/** Clients poll each of their requests a few times. */
-const READS_PER_REQUEST = 10;
 const LISTS_AT_ONCE = 2;
 
 /**
@@ -22,25 +19,15 @@ const LISTS_AT_ONCE = 2;
  * one network count as one, since each of them can make up as many keys as it likes.
  */
 export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): ReadLimits {
-  const reads = new Map<string, number>();
+  const reads = createReads({ nowMs });
   const lists = new Map<string, number>();
-  let minute = 0;
 
   return {
     limitReads(_req, res, next) {
       const { holder, key } = callerOf(res);
       const { name } = holder();
-      const atMs = nowMs();
-      const now = Math.floor(atMs / MINUTE_MS);
-      if (now !== minute) reads.clear();
-      minute = now;
-      const count = (reads.get(name) ?? 0) + 1;
-      const limit = Math.max(READS_PER_MINUTE, READS_PER_REQUEST * (key?.limits.requestsPerMinute ?? 0));
-      if (count > limit) {
-        const seconds = Math.ceil(((now + 1) * MINUTE_MS - atMs) / 1000);
-        throw refusal(`The API key may do this ${limit} times a minute. Try again in ${seconds} s.`, seconds);
-      }
-      reads.set(name, count);
+      reads.check(name, key?.limits.requestsPerMinute);
+      reads.count(name);
       next();
     },
     limitLists,
@@ -54,7 +41,10 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
     const { name } = callerOf(res).holder();
     const running = lists.get(name) ?? 0;
     if (running >= LISTS_AT_ONCE) {
-      throw refusal(`The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`, 1);
+      throw new ApiError('rate_limit_exceeded', {
+        message: `The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`,
+        headers: { 'retry-after': '1' },
+      });
     }
     lists.set(name, running + 1);
     res.once('close', () => {
@@ -64,8 +54,4 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
     });
     next();
   }
-}
-
-function refusal(message: string, seconds: number): ApiError {
-  return new ApiError('rate_limit_exceeded', { message, headers: { 'retry-after': String(seconds) } });
 }

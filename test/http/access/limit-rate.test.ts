@@ -102,6 +102,31 @@ describe('the minute of a key', () => {
     expect(await statusOf(mayRepeat)).to.equal(429);
   });
 
+  it('reads no more bodies of what may be a duplicate than records', async () => {
+    for (let n = 0; n < 2; n++)
+      expect(await post('/v1/responses', REQUEST, { 'idempotency-key': `${n}` })).to.equal(200);
+    const statuses = [];
+    for (let n = 0; n < 600; n++)
+      statuses.push(await post('/v1/responses', REQUEST, { 'idempotency-key': `${n % 3}` }));
+    expect(new Set(statuses)).to.deep.equal(new Set([409, 429]));
+    expect(statuses[599]).to.equal(429);
+    for (const path of ['/v1/responses', '/v1/responses/compact', '/v1/chat/completions'])
+      expect(await statusOf(begin(path, { 'idempotency-key': '0' })), path).to.equal(429);
+    const speaker = await speakTo(gateway.url, { apiKey: issued.secret });
+    expect(await speaker.ask({ ...REQUEST, idempotency_key: '0' }))
+      .to.have.nested.property('error.message')
+      .that.includes('repeat requests 600 times a minute');
+    speaker.close();
+    await speaker.closed;
+  });
+
+  it('counts a message of a WebSocket that cannot be read', async () => {
+    const speaker = await speakTo(gateway.url, { apiKey: issued.secret });
+    speaker.ws.send(Buffer.from([0xff]), { binary: false });
+    await speaker.closed;
+    await until(async () => (await counted()) === 1);
+  });
+
   it('counts a request for which there are not enough tokens', async () => {
     issued = await gateway.issue({ limits: { requestsPerMinute: 2, tokensPerMinute: 100 } });
     expect(await post('/v1/responses', HUNGRY)).to.equal(429);
