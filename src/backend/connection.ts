@@ -44,8 +44,8 @@ export interface BackendConnection {
 }
 
 const PIECE_BYTES = 256 * 1024;
-/** Node makes 32 reads of 64 KiB in one turn of the event loop. After such a read others have their turn. */
-const LARGE_READ_BYTES = 48 * 1024;
+/** Node makes 32 reads of 64 KiB in one turn of the event loop. After so much others have their turn. */
+const TURN_BYTES = 48 * 1024;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -116,13 +116,14 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   readonly #passRead = (): void => {
     if (this.#released || this.#waiting.length === 0) return;
     if (!this.#isBusy && this.#limits === 'silence') this.#timer?.refresh();
-    const isLarge = this.#waiting.reduce((sum, { length }) => sum + length, 0) >= LARGE_READ_BYTES;
+    this.#bytesInTurn += this.#waiting.reduce((sum, { length }) => sum + length, 0);
+    if (this.#isOver()) setImmediate(this.#beginTurn);
     this.#flow();
     if (this.#released || this.#ending !== undefined) return;
-    if (this.#isBusy || isLarge) this.#controller?.pause();
-    if (isLarge) setImmediate(this.#readMore);
+    if (this.#isBusy || this.#isOver()) this.#controller?.pause();
   };
-  readonly #readMore = (): void => {
+  readonly #beginTurn = (): void => {
+    this.#bytesInTurn = 0;
     if (!this.#isBusy) this.#controller?.resume();
   };
   readonly #resolveOpened: (connection: BackendConnection) => void;
@@ -136,6 +137,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   /** Is true without a reader too, so that the bytes wait for one. */
   #isBusy = true;
   #waiting: Buffer[] = [];
+  #bytesInTurn = 0;
 
   #reads = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -247,7 +249,12 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#flow();
     if (this.#isBusy || this.#ending !== undefined || this.#released) return;
     if (this.#limits !== 'first byte') this.#startTimer();
-    this.#controller?.resume();
+    if (!this.#isOver()) this.#controller?.resume();
+  }
+
+  /** Whether the turn of this connection is over. Its client may take what was read at once, which begins no other. */
+  #isOver(): boolean {
+    return this.#bytesInTurn >= TURN_BYTES;
   }
 
   #flow(): void {

@@ -12,12 +12,12 @@ import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
 import { createStopController } from '../core/stop-signal.ts';
-import type { ReasoningOutput } from '../contract/types.ts';
+import type { ReasoningOutput, ResponseEvent } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
-import type { IncomingCreate, ReplyGate } from './incoming.ts';
+import type { IncomingCreate, Reply, ReplyGate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameMoved, nameUnsealed } from './left-out.ts';
@@ -71,17 +71,32 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const ending = endingOf(translator, compaction);
     const failure = await accepted.settle(ending);
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
-    // A long answer was written for the client, is written for the memory, and once more for the client: each in its turn.
-    if (translator.outputLength > LARGE_BYTES) await nextTurn();
+    // A large answer was written for the client, is written for the memory, and once more for the client: each in its turn.
+    if (translator.isLarge) await nextTurn();
     const rememberedBytes = remember(incoming, plan, translator, services);
     if (rememberedBytes > LARGE_BYTES) await nextTurn();
-    reply.end(end);
+    if (translator.isLarge) await writeInTurns(reply, end.slice(0, -1));
+    reply.end(translator.isLarge ? end.slice(-1) : end);
   } catch (thrown) {
     throw await accepted.settleThrown(thrown);
   } finally {
     accepted.release();
   }
 }
+
+/** The last events of a large answer repeat all of it several times. */
+async function writeInTurns(reply: Pick<Reply, 'write'>, events: readonly ResponseEvent[]): Promise<void> {
+  let sinceMs = performance.now();
+  for (const event of events) {
+    // What the client does not take has been counted, and is not waited for.
+    void reply.write([event]);
+    if (performance.now() - sinceMs < TURN_MS) continue;
+    await nextTurn();
+    sinceMs = performance.now();
+  }
+}
+
+const TURN_MS = 5;
 
 /** `generate: false` asks for no output, only for an id that can be continued. */
 async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {

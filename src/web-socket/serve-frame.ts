@@ -145,7 +145,7 @@ async function serveCreate(
       return;
     }
     // To send a long answer has taken its time already.
-    if (response.output_text.length > LARGE_BYTES) await nextTurn();
+    if (made.translator.isLarge) await nextTurn();
     history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
   } catch (error) {
     // A failed continuation drops the history.

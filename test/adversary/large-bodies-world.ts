@@ -27,9 +27,11 @@ export interface Asked {
   readonly frames?: 1 | 2;
 }
 
+/** What the model writes, in one chunk or in several. */
+type AnswerShape = 'answer' | 'pieces' | 'tokens' | 'tokens at once' | 'details' | 'details at once';
+
 export type Shape =
-  | 'answer'
-  | 'pieces'
+  | AnswerShape
   | 'text'
   | 'items'
   | 'messages'
@@ -53,22 +55,21 @@ const service: World = {
       req.on('data', (piece: Buffer) => pieces.push(piece));
       req.once('end', () => {
         const body = Buffer.concat(pieces);
-        const answer = /answer (\w+) of (\d+)/.exec(body.subarray(0, 1000).toString());
-        const content = answer === null ? 'Hello' : wordsOf(Number(answer[2]));
+        const [, shape, bytes] = /(\w[\w ]*) of (\d+) bytes/.exec(body.subarray(0, 1000).toString()) ?? [];
+        const choices = shape === undefined ? [HELLO_CHOICE] : ANSWERS[shape as AnswerShape](Number(bytes));
         if (body.includes('"stream":true')) {
-          const pieces = answer?.[1] === 'pieces' ? (content.match(/[^]{1,1000}/g) ?? []) : [content];
           const chunks = [
-            ...pieces.map((piece) => ({ choices: [{ index: 0, delta: { content: piece } }] })),
-            { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+            ...choices.map((choice) => ({ choices: [choice] })),
+            { choices: [{ delta: {}, finish_reason: 'stop' }] },
             { choices: [], usage: USAGE },
           ];
           res.writeHead(200, { 'content-type': 'text/event-stream' });
           for (const chunk of chunks) res.write(`data: ${JSON.stringify(chunk)}\n\n`);
           res.end('data: [DONE]\n\n');
         } else {
-          const message = { role: 'assistant', content };
-          const choices = [{ index: 0, message, finish_reason: 'stop' }];
-          res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage: USAGE }));
+          const [{ delta: message, ...choice } = HELLO_CHOICE] = choices;
+          const answer = { choices: [{ ...choice, message, finish_reason: 'stop' }], usage: USAGE };
+          res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
         }
       });
     });
@@ -100,7 +101,8 @@ async function post({ url, key, path, headers, ...asked }: Asked): Promise<strin
   sent.end(body);
   const [reply] = (await once(sent, 'response')) as [IncomingMessage];
   const told = await text(reply);
-  if (reply.statusCode !== 200) throw new Error(`${reply.statusCode} ${told.slice(0, 300)}`);
+  if (reply.statusCode !== 200 || told.includes('response.failed'))
+    throw new Error(`${reply.statusCode} ${told.slice(0, 300)}`);
   return told.slice(-300);
 }
 
@@ -136,8 +138,12 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   items: (bytes) => ({ input: messagesOf(bytes) }),
   messages: (bytes) => ({ messages: messagesOf(bytes) }),
   instructions: (bytes) => ({ input: 'Hello', instructions: wordsOf(bytes) }),
-  answer: (bytes) => ({ input: `answer whole of ${bytes}` }),
-  pieces: (bytes) => ({ input: `answer pieces of ${bytes}` }),
+  answer: askFor('answer'),
+  pieces: askFor('pieces'),
+  tokens: askFor('tokens'),
+  'tokens at once': askFor('tokens at once'),
+  details: askFor('details'),
+  'details at once': askFor('details at once'),
   fields: (bytes) => ({ input: 'Hello', ...fieldsOf(bytes) }),
   'chat fields': (bytes) => ({ messages: [HELLO], ...fieldsOf(bytes) }),
   updates: (bytes) => ({
@@ -178,9 +184,45 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   }),
 };
 
+function askFor(shape: AnswerShape) {
+  return (bytes: number) => ({ input: `${shape} of ${bytes} bytes`, include: INCLUDE });
+}
+
+const INCLUDE = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
+
+interface Choice {
+  readonly delta: object;
+  readonly logprobs?: object;
+}
+
+const HELLO_CHOICE: Choice = { delta: { content: 'Hello' } };
+const TOKEN = { token: ' word', logprob: -0.0001, bytes: [32, 119, 111, 114, 100], top_logprobs: [] };
+const DETAIL = { type: 'reasoning.encrypted', data: 'x', index: 0 };
+
+const ANSWERS: { readonly [S in AnswerShape]: (bytes: number) => readonly Choice[] } = {
+  answer: (bytes) => [{ delta: { content: wordsOf(bytes) } }],
+  pieces: (bytes) => (wordsOf(bytes).match(/[^]{1,1000}/g) ?? []).map((content) => ({ delta: { content } })),
+  tokens: (bytes) => many(bytes / jsonBytesOf(TOKEN), tokensOf(1)),
+  'tokens at once': (bytes) => [tokensOf(bytes / jsonBytesOf(TOKEN))],
+  details: (bytes) => [...many(bytes / jsonBytesOf(DETAIL), detailsOf(1)), HELLO_CHOICE],
+  'details at once': (bytes) => [detailsOf(bytes / jsonBytesOf(DETAIL)), HELLO_CHOICE],
+};
+
+function tokensOf(count: number): Choice {
+  return { delta: { content: TOKEN.token.repeat(count) }, logprobs: { content: many(count, TOKEN) } };
+}
+
+function detailsOf(count: number): Choice {
+  return { delta: { reasoning: 'x', reasoning_details: many(count, DETAIL) } };
+}
+
+function jsonBytesOf(value: object): number {
+  return JSON.stringify(value).length + 1;
+}
+
 const HELLO = { role: 'user', content: 'Hello' };
 
-function many(count: number, value: unknown): unknown[] {
+function many<T>(count: number, value: T): T[] {
   return Array.from({ length: count }, () => value);
 }
 

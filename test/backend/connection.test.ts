@@ -129,11 +129,15 @@ describe('the connection to the backend', () => {
     connection.release();
   }
 
+  function nextTurn(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
   async function isPending(promise: Promise<unknown>): Promise<boolean> {
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     promise.then(settle, settle);
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     return !isSettled;
   }
 
@@ -154,15 +158,37 @@ describe('the connection to the backend', () => {
       expect(undici.calls).not.to.include('pause');
     });
 
-    it('waits with what follows a large read until others have had their turn', async () => {
-      void read();
+    for (const { name, reads } of [
+      { name: 'a large read', reads: [64] },
+      { name: 'several reads', reads: [30, 30] },
+    ])
+      it(`waits with what follows ${name} until others have had their turn`, async () => {
+        void read();
+        undici.calls.length = 0;
+
+        for (const kib of reads) {
+          expect(undici.calls).to.deep.equal([]);
+          await undici.data('a'.repeat(kib * 1024));
+        }
+        expect(taken).to.have.length(reads.length);
+        expect(undici.calls).to.deep.equal(['pause']);
+
+        await nextTurn();
+        expect(undici.calls).to.deep.equal(['pause', 'resume']);
+        await undici.data('b');
+        expect(undici.calls).to.deep.equal(['pause', 'resume']);
+      });
+
+    it('waits so even if its client takes all at once', async () => {
+      const piece = 'a'.repeat(64 * 1024);
+      void read({ [piece]: () => Promise.resolve() });
       undici.calls.length = 0;
 
-      await undici.data('a'.repeat(64 * 1024));
-      expect(taken).to.have.length(1);
+      await undici.data(piece);
+      await Promise.resolve();
       expect(undici.calls).to.deep.equal(['pause']);
 
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
       expect(undici.calls).to.deep.equal(['pause', 'resume']);
     });
 

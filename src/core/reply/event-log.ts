@@ -2,6 +2,7 @@ import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract
 import { ApiError } from '../errors.ts';
 import { foldEvent, isOfType } from './fold.ts';
 import type { ItemId } from '../../contract/ids.ts';
+import { LARGE_BYTES } from '../json-size.ts';
 import { toItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
 import type { Writable } from '../writable.ts';
 
@@ -27,6 +28,7 @@ export interface EventLog {
   /** Must be called before something is kept. Throws ApiError when the total is too large. */
   grow(weight: number): void;
   hasRoom(weight: number): boolean;
+  isLarge(): boolean;
   take(): readonly ResponseEvent[];
   /** Gives the numbers of the last so many events again, which were taken and are not sent. */
   retract(count: number): void;
@@ -36,6 +38,7 @@ export interface EventLog {
 const MAX_WEIGHT = 8 * 1024 * 1024;
 /** The weight of a character that is written, which several events repeat. */
 export const TEXT_WEIGHT = 2;
+const LARGE_WEIGHT = TEXT_WEIGHT * LARGE_BYTES;
 /** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
 /** The weight of a piece of state without its text. */
@@ -49,6 +52,7 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
     emit,
     grow,
     hasRoom: (by) => weight + by <= MAX_WEIGHT,
+    isLarge: () => weight > LARGE_WEIGHT,
     addItem,
     closeItem,
     itemAt,

@@ -85,6 +85,8 @@ export function createStateCollector(
 ): StateCollector {
   const { dialect, model, reasoningField, isAskedFor, reasoningOutput } = options;
   const message: CollectedMessageState = {};
+  /** Absent when the message has changed: it can have thousands of pieces, which are not written for each seal. */
+  let messageJson: string | undefined = '{}';
   let thoughts = '';
   let thoughtsForm: ThoughtsForm | null = null;
   let lastForm: ReturnType<typeof thoughtsFormOf>;
@@ -93,7 +95,12 @@ export function createStateCollector(
 
   function opaqueOf(calls: readonly CallOfReply[]): string {
     const stated = calls.filter(hasState);
-    return JSON.stringify([message, stated, reasoningOutput === 'hidden' && goBack() ? thoughts : '']);
+    const hidden = reasoningOutput === 'hidden' && goBack() ? thoughts : '';
+    return `[${writeMessage()},${JSON.stringify(stated)},${JSON.stringify(hidden)}]`;
+  }
+
+  function writeMessage(): string {
+    return (messageJson ??= JSON.stringify(message));
   }
 
   /** Hidden thoughts are in no item, so only the seal can carry them back. */
@@ -109,7 +116,8 @@ export function createStateCollector(
     if (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== '')) return undefined;
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
-    const sealed = options.seal(JSON.stringify({ ...state, message, calls }));
+    const ofMessage = `"message":${writeMessage()},"calls":${JSON.stringify(calls)}`;
+    const sealed = options.seal(`${JSON.stringify(state).slice(0, -1)},${ofMessage}}`);
     if (sealed === undefined || !log.hasRoom(sealed.length)) {
       // The state only grows, so the next one would be too long as well.
       isTooLong = true;
@@ -124,6 +132,7 @@ export function createStateCollector(
     readDelta(delta) {
       lastForm = thoughtsFormOf(delta) ?? lastForm;
       const state = messageStateOf(delta);
+      if (Object.keys(state).length > 0) messageJson = undefined;
       collectState(log, message, state);
       const { reasoning_details: details, thinking_blocks: blocks } = state;
       for (const attached of [details, blocks]) if (attached !== undefined) growBy(log, attached);

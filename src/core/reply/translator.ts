@@ -50,6 +50,8 @@ export interface Translator {
   readonly reported: Reported;
   /** UTF-16 code units of text, reasoning and arguments; 0 before the first output. */
   readonly outputLength: number;
+  /** Whether it takes long to write the last events, which repeat the answer. */
+  readonly isLarge: boolean;
   readonly failure: ApiError | null;
   readonly ended: boolean;
   /** Whether the finish reason has come, so that only usage can follow. */
@@ -130,6 +132,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     response: log.snapshot,
     reported: NOTHING_REPORTED,
     outputLength: 0,
+    isLarge: false,
     failure: null,
     ended: false,
     finishing: false,
@@ -139,6 +142,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function takeEvents(): readonly ResponseEvent[] {
     translator.response = log.snapshot;
     translator.outputLength = (spent?.outputLength ?? 0) + output.length;
+    translator.isLarge = log.isLarge();
     return log.take();
   }
 
