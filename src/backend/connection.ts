@@ -45,7 +45,7 @@ export interface BackendConnection {
 
 const PIECE_BYTES = 256 * 1024;
 /** Node makes 32 reads of 64 KiB in one turn of the event loop. After so much others have their turn. */
-const TURN_BYTES = 48 * 1024;
+const TURN_BYTES = 128 * 1024;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

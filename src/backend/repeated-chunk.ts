@@ -1,6 +1,6 @@
 import type { ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { BACKSLASH, endOfString, isObject, listOf, QUOTE, readJson } from '../core/json.ts';
-import { choiceOf, logprobsOf, onlyWordsOf } from '../core/reply/chunk.ts';
+import { choiceOf, onlyWordsOf } from '../core/reply/chunk.ts';
 
 /**
  * Most events of a stream equal the one before but for the words of the model, and for what some
@@ -99,7 +99,7 @@ export function createRepeatedChunks(): RepeatedChunks {
     },
     learn(data, chunk) {
       pattern = undefined;
-      if (lessonsInVain >= MAX_LESSONS_IN_VAIN || data.length > MAX_EVENT) return;
+      if (lessonsInVain >= MAX_LESSONS_IN_VAIN || data.length > MAX_EVENT || hasLogprobs(chunk)) return;
       const words = wordsIn(data);
       if (words.length === 0) return;
       const varying = lesson === undefined ? NONE : varyingIn(data, lesson);
@@ -189,7 +189,13 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
 function saysOnlyWords(chunk: ChatChunk): boolean {
   const said = onlyDeltaOf(chunk);
   const isFirst = said !== undefined && said.choice === choiceOf(chunk);
-  return isFirst && onlyWordsOf(said.delta) !== undefined && logprobsOf(said.choice).length === 0;
+  return isFirst && onlyWordsOf(said.delta) !== undefined;
+}
+
+/** No other words have the same. */
+function hasLogprobs(chunk: ChatChunk): boolean {
+  const logprobs = choiceOf(chunk)?.['logprobs'];
+  return isObject(logprobs) && listOf(logprobs['content']).length > 0;
 }
 
 function behindField({ start, end, isText }: Scalar): Scalar {

@@ -159,8 +159,8 @@ describe('the connection to the backend', () => {
     });
 
     for (const { name, reads } of [
-      { name: 'a large read', reads: [64] },
-      { name: 'several reads', reads: [30, 30] },
+      { name: 'a large read', reads: [128] },
+      { name: 'several reads', reads: [64, 64] },
     ])
       it(`waits with what follows ${name} until others have had their turn`, async () => {
         void read();
@@ -180,7 +180,7 @@ describe('the connection to the backend', () => {
       });
 
     it('waits so even if its client takes all at once', async () => {
-      const piece = 'a'.repeat(64 * 1024);
+      const piece = 'a'.repeat(128 * 1024);
       void read({ [piece]: () => Promise.resolve() });
       undici.calls.length = 0;
 

@@ -219,7 +219,6 @@ describe('a repeated chunk', () => {
     { name: 'a call', chunk: withDelta({ content: 'Hello', tool_calls: [{ index: 0, id: 'c' }] }) },
     { name: 'a citation', chunk: withDelta({ content: 'Hello', annotations: [{ url: 'u' }] }) },
     { name: 'the state of a message', chunk: withDelta({ content: 'Hello', extra_content: { google: {} } }) },
-    { name: 'log probabilities', chunk: { choices: [{ ...choice, logprobs: { content: [{ token: 'a' }] } }] } },
     { name: 'another choice', chunk: { choices: [{ ...choice, index: 1 }] } },
   ];
   for (const { name, chunk } of whole) {
@@ -233,6 +232,7 @@ describe('a repeated chunk', () => {
   const unknown: readonly { name: string; chunk: ChatChunk }[] = [
     { name: 'no words', chunk: withDelta({ role: 'assistant', content: '' }) },
     { name: 'no choice', chunk: { choices: [], usage: { prompt_tokens: 1 } } },
+    { name: 'log probabilities', chunk: { choices: [{ ...choice, logprobs: { content: [{ token: 'a' }] } }] } },
     { name: 'no delta', chunk: { choices: [{ index: 0, message: { content: 'a' } }] } },
     {
       name: 'a second choice',

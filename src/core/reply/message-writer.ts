@@ -114,11 +114,11 @@ const LOGPROB_WEIGHT = 256;
 const ALTERNATIVE_WEIGHT = 64;
 const BYTE_WEIGHT = 4;
 
-function weightOf({ top_logprobs: alternatives, ...own }: LogProb): number {
-  const weight = LOGPROB_WEIGHT + weightOfToken(own);
-  return alternatives.reduce((sum, other) => sum + ALTERNATIVE_WEIGHT + weightOfToken(other), weight);
+function weightOf(logprob: LogProb): number {
+  const weight = LOGPROB_WEIGHT + weightOfToken(logprob);
+  return logprob.top_logprobs.reduce((sum, other) => sum + ALTERNATIVE_WEIGHT + weightOfToken(other), weight);
 }
 
-function weightOfToken({ token, bytes }: TopLogProb): number {
+function weightOfToken({ token, bytes }: Pick<TopLogProb, 'token' | 'bytes'>): number {
   return token.length + BYTE_WEIGHT * bytes.length;
 }
