@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** What the model writes, in one chunk or in several. */
-type AnswerShape = 'answer' | 'pieces' | 'tokens' | 'tokens at once' | 'details' | 'details at once';
+type AnswerShape = 'answer' | 'pieces' | 'letters' | 'tokens' | 'tokens at once' | 'details' | 'details at once';
 
 export type Shape =
   | AnswerShape
@@ -140,6 +140,7 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   instructions: (bytes) => ({ input: 'Hello', instructions: wordsOf(bytes) }),
   answer: askFor('answer'),
   pieces: askFor('pieces'),
+  letters: askFor('letters'),
   tokens: askFor('tokens'),
   'tokens at once': askFor('tokens at once'),
   details: askFor('details'),
@@ -184,8 +185,12 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   }),
 };
 
+/** As a response and as a chat completion, each of which leaves out what is the other's. */
 function askFor(shape: AnswerShape) {
-  return (bytes: number) => ({ input: `${shape} of ${bytes} bytes`, include: INCLUDE });
+  return (bytes: number) => {
+    const asked = `${shape} of ${bytes} bytes`;
+    return { input: asked, include: INCLUDE, messages: [{ role: 'user', content: asked }] };
+  };
 }
 
 const INCLUDE = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
@@ -196,12 +201,14 @@ interface Choice {
 }
 
 const HELLO_CHOICE: Choice = { delta: { content: 'Hello' } };
+const LETTER: Choice = { delta: { content: 'x' } };
 const TOKEN = { token: ' word', logprob: -0.0001, bytes: [32, 119, 111, 114, 100], top_logprobs: [] };
 const DETAIL = { type: 'reasoning.encrypted', data: 'x', index: 0 };
 
 const ANSWERS: { readonly [S in AnswerShape]: (bytes: number) => readonly Choice[] } = {
   answer: (bytes) => [{ delta: { content: wordsOf(bytes) } }],
   pieces: (bytes) => (wordsOf(bytes).match(/[^]{1,1000}/g) ?? []).map((content) => ({ delta: { content } })),
+  letters: (bytes) => many(bytes / jsonBytesOf(LETTER), LETTER),
   tokens: (bytes) => many(bytes / jsonBytesOf(TOKEN), tokensOf(1)),
   'tokens at once': (bytes) => [tokensOf(bytes / jsonBytesOf(TOKEN))],
   details: (bytes) => [...many(bytes / jsonBytesOf(DETAIL), detailsOf(1)), HELLO_CHOICE],

@@ -59,6 +59,14 @@ const ANSWERS: Readonly<Record<string, Kind>> = {
 };
 /** About as many of them as an answer may have. */
 const CROWDED: Readonly<Record<string, Kind & { readonly bytes: number }>> = {
+  'events of one letter': { path: RESPONSES, shape: 'letters', fields: { stream: true }, bytes: 4e6 },
+  'events of one letter of a managed chat': {
+    path: CHAT,
+    shape: 'letters',
+    fields: { stream: true },
+    bytes: 4e6,
+    isManaged: true,
+  },
   'log probabilities': { path: RESPONSES, shape: 'tokens', fields: { stream: true }, bytes: 2.2e6 },
   'log probabilities at once': { path: RESPONSES, shape: 'tokens at once', fields: { stream: true }, bytes: 1e6 },
   'log probabilities as JSON': { path: RESPONSES, shape: 'tokens at once', bytes: 0.9e6 },
@@ -147,10 +155,13 @@ describe('a large body', () => {
     }
   }
 
-  for (const [name, kind] of Object.entries(CROWDED)) {
+  for (const [name, { isManaged = false, ...kind }] of Object.entries(CROWDED)) {
     it(`(${name}) is written in turns`, async () => {
-      const { holdMs } = await watch(() => world.ask('send', { url: gateway.url, key: TEST_KEY, ...kind }));
+      const asked = isManaged ? { url: managed.url, key: managedKey } : { url: gateway.url, key: TEST_KEY };
+      const { holdMs, longestJson, longJsonInTurn } = await watch(() => world.ask('send', { ...asked, ...kind }));
       rows.push(`    ${name.padEnd(41)} ${holdMs.toFixed(0).padStart(6)} ms`);
+      // Each of the last events repeats all of them.
+      if (kind.shape.startsWith('tokens')) expect(longJsonInTurn).to.be.below(1.5 * longestJson);
       expect(holdMs).to.be.below(MAX_HOLD_MS);
     });
   }
