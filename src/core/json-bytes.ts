@@ -103,6 +103,85 @@ export function* itemsIn(bytes: Buffer, start: number): Generator<number> {
   }
 }
 
+/** Reads the value that begins at this place, and returns where it ends. */
+export type ReadValue = (at: number) => number;
+
+/**
+ * Reads the object that begins at `start`, each byte once, and returns where it ends. Other values have no fields. After what is
+ * not JSON nothing is read.
+ */
+export function readFields(
+  bytes: Buffer,
+  start: number,
+  readField: (name: string | undefined, at: number) => number,
+): number {
+  if (bytes[start] !== 0x7b) return endOfValue(bytes, start);
+  return readSeries(bytes, start + 1, 0x22, (nameStart) => {
+    const nameEnd = endOfString(bytes, nameStart + 1) + 1;
+    const colon = afterSpace(bytes, nameEnd);
+    if (bytes[colon] !== 0x3a) return bytes.length;
+    return readField(readString(bytes.subarray(nameStart, nameEnd)), afterSpace(bytes, colon + 1));
+  });
+}
+
+/** As `readFields`, of the items of a list. */
+export function readItems(bytes: Buffer, start: number, readItem: ReadValue): number {
+  return bytes[start] === 0x5b ? readSeries(bytes, start + 1, undefined, readItem) : endOfValue(bytes, start);
+}
+
+/** Each part begins with this byte, if it is given. */
+function readSeries(bytes: Buffer, start: number, first: number | undefined, readPart: ReadValue): number {
+  for (let at = afterSpace(bytes, start); at < bytes.length; at = afterSpace(bytes, at + 1)) {
+    if (bytes[at] === 0x7d || bytes[at] === 0x5d) return at + 1;
+    if (first !== undefined && bytes[at] !== first) return bytes.length;
+    at = afterSpace(bytes, readPart(at));
+    if (bytes[at] !== 0x2c) return at + 1;
+  }
+  return bytes.length;
+}
+
+export function endOfValue(bytes: Buffer, start: number): number {
+  return endOf(bytes, start, 0);
+}
+
+/** Returns where the list ends that has the item which begins at `start`. */
+export function endOfItems(bytes: Buffer, start: number): number {
+  return endOf(bytes, start, 1) - 1;
+}
+
+function endOf(bytes: Buffer, start: number, depthBefore: number): number {
+  let depth = depthBefore;
+  for (let at = start; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // "
+        at = endOfString(bytes, at + 1);
+        if (depth === 0) return at + 1;
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        depth++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        if (depth < 0) return at;
+        if (depth === 0) return at + 1;
+        break;
+      case 0x2c: // ,
+        if (depth === 0) return at;
+        break;
+      default:
+    }
+  }
+  return bytes.length;
+}
+
+function afterSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
 /** Returns the text of a short JSON string; undefined for anything else. */
 export function readString(literal: Buffer): string | undefined {
   if (literal.length > MAX_STRING_BYTES) return undefined;

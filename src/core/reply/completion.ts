@@ -1,6 +1,6 @@
 import type { ChatChunk } from '../chat.ts';
 import { isObject, readJson } from '../json.ts';
-import { fieldsOf, itemsIn } from '../json-bytes.ts';
+import { endOfItems, endOfValue, readFields, readItems } from '../json-bytes.ts';
 
 /** Returns one equivalent chunk, where each tool call has the index that a stream would give it. */
 export function chunkFromCompletion(completion: ChatChunk): ChatChunk {
@@ -15,10 +15,12 @@ export function chunkFromCompletion(completion: ChatChunk): ChatChunk {
  */
 export function chunkFromUnparsed(bytes: Buffer): ChatChunk {
   const chunk: Record<string, unknown> = {};
-  for (const { name, start, end } of fieldsOf(bytes, 0)) {
-    if (name === 'choices') chunk[name] = unparsedChoices(bytes.subarray(start, end));
-    else if (name === 'usage' || name === 'model') chunk[name] = readShort(bytes.subarray(start, end));
-  }
+  readFields(bytes, 0, (name, at) => {
+    if (name === 'choices') return readUnparsedChoices(bytes, at, (chunk[name] = []));
+    const end = endOfValue(bytes, at);
+    if (name === 'usage' || name === 'model') chunk[name] = readShort(bytes.subarray(at, end));
+    return end;
+  });
   return chunk;
 }
 
@@ -29,21 +31,20 @@ function readShort(bytes: Buffer): unknown {
   return bytes.length > MAX_SHORT_BYTES ? undefined : readJson(bytes.toString());
 }
 
-function unparsedChoices(bytes: Buffer): unknown[] {
-  const choices: unknown[] = [];
+function readUnparsedChoices(bytes: Buffer, start: number, choices: unknown[]): number {
   let items = 0;
-  for (const at of itemsIn(bytes, 0)) {
-    items++;
-    if (items > MAX_UNPARSED_CHOICES) break;
-    if (bytes[at] !== '{'.charCodeAt(0)) continue;
+  return readItems(bytes, start, (at) => {
+    items += 1;
+    if (items > MAX_UNPARSED_CHOICES) return endOfItems(bytes, at);
     const choice: Record<string, unknown> = {};
-    for (const { name, start, end } of fieldsOf(bytes, at)) {
+    if (bytes[at] === '{'.charCodeAt(0)) choices.push(choice);
+    return readFields(bytes, at, (name, valueStart) => {
+      const end = endOfValue(bytes, valueStart);
       if (name === 'index' || name === 'finish_reason' || name === 'usage')
-        choice[name] = readShort(bytes.subarray(start, end));
-    }
-    choices.push(choice);
-  }
-  return choices;
+        choice[name] = readShort(bytes.subarray(valueStart, end));
+      return end;
+    });
+  });
 }
 
 const MAX_UNPARSED_CHOICES = 1024;
