@@ -81,9 +81,17 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
         text += toText(event);
         continue;
       }
-      body.write(`${text}event: ${event.type}\ndata: `);
-      for (const piece of json) body.write(piece);
-      text = '\n\n';
+      text += `event: ${event.type}\ndata: `;
+      for (const piece of json) {
+        if (typeof piece === 'string') {
+          text += piece;
+          continue;
+        }
+        body.write(text);
+        body.write(piece);
+        text = '';
+      }
+      text += '\n\n';
     }
     return text;
   }

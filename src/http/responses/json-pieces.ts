@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ResponseEvent, ResponseResource } from '../../contract/types.ts';
+import { isList } from '../../core/json.ts';
 import { withoutEcho } from '../../core/reply/initial-response.ts';
 
 /** JSON in pieces that follow each other. */
@@ -13,29 +14,35 @@ export interface PiecesWriter {
 
 /** In UTF-16 code units. */
 const LONG_TEXT = 256 * 1024;
+/** To write them takes most of the time of an event. */
+const MANY_LOGPROBS = 16;
 /** Nobody can guess it, so no other text is taken for it. */
 const HOLE = randomUUID();
 
 /**
- * Writes what is long only once: the last events of a long answer repeat its text, and all
- * responses repeat what a large request says (`echo`).
+ * Writes what is long only once: the last events of an answer repeat its text and its log
+ * probabilities, and all responses repeat what a large request says (`echo`).
  */
 export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
   let last: { readonly text: string; readonly bytes: Uint8Array } | undefined;
+  let lastLogprobs: { readonly list: readonly unknown[]; readonly length: number; readonly json: string } | undefined;
   let deltaLength = 0;
+  let logprobs = 0;
+  const isLong = (): boolean => deltaLength >= LONG_TEXT || logprobs >= MANY_LOGPROBS;
 
   return {
     event(event) {
       if ('delta' in event) {
         deltaLength += event.delta.length;
+        if ('logprobs' in event) logprobs += event.logprobs.length;
         return event.delta.length < LONG_TEXT ? undefined : write(event);
       }
       if (!('response' in event)) {
         // Each citation of a long text has one of these.
-        const repeats = deltaLength >= LONG_TEXT && event.type !== 'response.output_text.annotation.added';
+        const repeats = isLong() && event.type !== 'response.output_text.annotation.added';
         return repeats ? write(event) : undefined;
       }
-      if (deltaLength < LONG_TEXT && echo === undefined) return undefined;
+      if (!isLong() && echo === undefined) return undefined;
       const { type, response, ...rest } = event;
       return [`{"type":"${type}","response":`, ...writeResponse(response), `,${JSON.stringify(rest).slice(1)}`];
     },
@@ -53,14 +60,22 @@ export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
   }
 
   function write(value: object): Pieces {
-    const texts: string[] = [];
-    const json = JSON.stringify(value, (_name, inner: unknown) => {
-      if (typeof inner !== 'string' || inner.length < LONG_TEXT) return inner;
-      texts.push(inner);
+    const long: (string | Uint8Array)[] = [];
+    const json = JSON.stringify(value, (name, inner: unknown) => {
+      if (name === 'logprobs' && isList(inner) && inner.length >= MANY_LOGPROBS) long.push(jsonOf(inner));
+      else if (typeof inner === 'string' && inner.length >= LONG_TEXT) long.push(bytesOf(inner));
+      else return inner;
       return HOLE;
     });
     const [first = '', ...others] = json.split(`"${HOLE}"`);
-    return [first, ...others.flatMap((piece, index) => [bytesOf(texts[index] ?? ''), piece])];
+    return [first, ...others.flatMap((piece, index) => [long[index] ?? '', piece])];
+  }
+
+  function jsonOf(list: readonly unknown[]): string {
+    // It grows in place.
+    if (lastLogprobs?.list !== list || lastLogprobs.length !== list.length)
+      lastLogprobs = { list, length: list.length, json: JSON.stringify(list) };
+    return lastLogprobs.json;
   }
 
   function bytesOf(text: string): Uint8Array {

@@ -51,6 +51,46 @@ describe('createPiecesWriter', () => {
     expect(bytes.size).to.equal(1);
   });
 
+  it('writes the JSON of many log probabilities, and these once while they do not grow', () => {
+    let written = 0;
+    const plain = { token: 'a', logprob: -1, bytes: [97], top_logprobs: [] };
+    const toJSON = () => {
+      written += 1;
+      return plain;
+    };
+    const logprobs = Array.from({ length: 20 }, (_, index) => (index === 0 ? { ...plain, toJSON } : plain));
+    const part = { type: 'output_text' as const, text: 'a', annotations: [], logprobs };
+    const item = {
+      type: 'message' as const,
+      id: PLACE.item_id,
+      status: 'completed' as const,
+      role: 'assistant' as const,
+    };
+    const messages = [{ ...item, content: [part] }];
+    const events: readonly ResponseEvent[] = [
+      { ...DONE, text: 'a', logprobs },
+      { type: 'response.content_part.done', ...PLACE, part, sequence_number: 3 },
+      { type: 'response.output_item.done', output_index: 0, item: { ...item, content: [part] }, sequence_number: 4 },
+      { ...COMPLETED, response: { ...RESPONSE, output: messages, output_text: 'a' } },
+    ];
+    const writer = createPiecesWriter(undefined);
+    for (const logprob of logprobs) writer.event({ ...DELTA, delta: 'a', logprobs: [logprob] });
+    for (const round of [1, 2]) {
+      const texts = events.map((event) => textOf(writer.event(event)));
+      expect(written).to.equal(round);
+      expect(texts).to.deep.equal(events.map((event) => JSON.stringify(event)));
+      written = round;
+      logprobs.push(plain);
+    }
+  });
+
+  it('leaves few log probabilities to others', () => {
+    const writer = createPiecesWriter(undefined);
+    const logprobs = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }];
+    writer.event({ ...DELTA, delta: 'a', logprobs });
+    expect(writer.event({ ...DONE, text: 'a', logprobs })).to.equal(undefined);
+  });
+
   it('leaves a citation of a long answer to others', () => {
     const writer = createPiecesWriter(undefined);
     writer.event(DELTA);
