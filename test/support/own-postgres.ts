@@ -7,6 +7,8 @@ import { startPostgresServer } from './postgres-server.ts';
 export interface OwnPostgres {
   /** Of a database `gateway` and an ordinary role, which has to show its password. */
   readonly url: string;
+  /** As many as an ordinary role may have. */
+  readonly connections: number;
   /** As the operator, in the database `postgres`, whoever else is kept out. */
   sql(text: string): Promise<readonly unknown[]>;
   /** `fast` ends all sessions; `immediate` is a crash, after which the server recovers from its log. */
@@ -18,12 +20,14 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
+const CONNECTIONS = 17;
+
 /** Makes one. Throws where PostgreSQL is not installed. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
   const server = await startPostgresServer({
     hostAuth: 'scram-sha-256',
     // Nothing in it has to survive the machine, and a crash of the server alone loses nothing all the same.
-    settings: 'fsync = off\nmax_connections = 20\n',
+    settings: `fsync = off\nmax_connections = ${CONNECTIONS + 3}\nsuperuser_reserved_connections = 3\n`,
   });
   const { port, socketFolder, dataFolder } = server;
   const sql = async (text: string) => {
@@ -41,6 +45,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 
   return {
     url: `postgres://gateway:canary@127.0.0.1:${port}/gateway`,
+    connections: CONNECTIONS,
     sql,
     start: () => server.start(),
     stop: (mode) => server.stop(mode),
