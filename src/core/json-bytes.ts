@@ -104,7 +104,7 @@ export function* itemsIn(bytes: Buffer, start: number): Generator<number> {
 }
 
 /** Reads the value that begins at this place, and returns where it ends. */
-export type ReadValue = (at: number) => number;
+type ReadValue = (at: number) => number;
 
 /**
  * Reads the object that begins at `start`, each byte once, and returns where it ends. Other values have no fields. After what is
@@ -144,7 +144,7 @@ export function endOfValue(bytes: Buffer, start: number): number {
   return endOf(bytes, start, 0);
 }
 
-/** Returns where the list ends that has the item which begins at `start`. */
+/** Returns the place of the bracket that closes the list with the item which begins at `start`. */
 export function endOfItems(bytes: Buffer, start: number): number {
   return endOf(bytes, start, 1) - 1;
 }

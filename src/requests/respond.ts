@@ -75,8 +75,8 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     if (translator.isLarge) await nextTurn();
     const rememberedBytes = remember(incoming, plan, translator, services);
     if (rememberedBytes > LARGE_BYTES) await nextTurn();
-    if (translator.isLarge) await writeInTurns(reply, end.slice(0, -1));
-    reply.end(translator.isLarge ? end.slice(-1) : end);
+    if (translator.isLarge) await endInTurns(reply, end);
+    else reply.end(end);
   } catch (thrown) {
     throw await accepted.settleThrown(thrown);
   } finally {
@@ -85,15 +85,16 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
 }
 
 /** The last events of a large answer repeat all of it several times. */
-async function writeInTurns(reply: Pick<Reply, 'write'>, events: readonly ResponseEvent[]): Promise<void> {
+async function endInTurns(reply: Reply, events: readonly ResponseEvent[]): Promise<void> {
   let sinceMs = performance.now();
-  for (const event of events) {
+  for (const event of events.slice(0, -1)) {
     // What the client does not take has been counted, and is not waited for.
     void reply.write([event]);
     if (performance.now() - sinceMs < TURN_MS) continue;
     await nextTurn();
     sinceMs = performance.now();
   }
+  reply.end(events.slice(-1));
 }
 
 const TURN_MS = 5;

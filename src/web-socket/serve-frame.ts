@@ -5,7 +5,7 @@ import { parseJson } from '../core/parse-json.ts';
 import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
-import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
+import type { Authenticated, Authenticator, Credentials } from '../http/access/authenticate.ts';
 import { countEnd, limitOr, type RequestToCount } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { heldBytesOf } from '../http/responses/event-stream.ts';
@@ -51,7 +51,8 @@ export async function serveFrame(
   options: ServeFrameOptions,
 ): Promise<void> {
   const { facts } = reply;
-  const { caller, noteReply } = await options.authenticator(credentials);
+  const authenticated = await options.authenticator(credentials);
+  const { caller } = authenticated;
   const { key } = caller;
   noteCaller(facts, caller);
   const mayRepeat = key !== undefined && bytes.includes('idempotency_key');
@@ -61,19 +62,14 @@ export async function serveFrame(
     else if (key !== undefined) options.rateLimits?.check(key, bytes.includes('generate') ? 0 : 1);
     refuseOthers(bytes, isBinary);
     await serveCreate({ ...reply, caller, body: { bytes } }, { history, share }, options);
-    note(reply.status() ?? ERRORS.client_disconnected.status, facts);
+    const status = reply.status() ?? ERRORS.client_disconnected.status;
+    noteEnd(authenticated, { status, mayRepeat, facts }, options);
   } catch (thrown) {
     const error = mayRepeat ? limitOr(thrown, key, options.rateLimits) : thrown;
     const { status, code: errorCode } = toApiError(error);
     const { backend, model } = facts;
-    note(status, { backend, model, errorCode });
+    noteEnd(authenticated, { status, mayRepeat, facts: { backend, model, errorCode } }, options);
     throw error;
-  }
-
-  function note(status: number, ended: RequestToCount['facts']): void {
-    noteReply?.({ status, backend: ended.backend });
-    if (key !== undefined && options.rateLimits !== undefined)
-      countEnd(options.rateLimits, key, { status, mayRepeat, facts: ended });
   }
 }
 
@@ -83,11 +79,17 @@ export async function countUnread(
   credentials: Credentials,
   { authenticator, rateLimits }: Pick<ServeFrameOptions, 'authenticator' | 'rateLimits'>,
 ): Promise<void> {
-  const { caller, noteReply } = await authenticator(credentials);
   const facts = { backend: 'not asked', model: undefined, errorCode } as const;
-  noteReply?.({ status, backend: facts.backend });
-  if (caller.key !== undefined && rateLimits !== undefined)
-    countEnd(rateLimits, caller.key, { status, mayRepeat: false, facts });
+  noteEnd(await authenticator(credentials), { status, mayRepeat: false, facts }, { rateLimits });
+}
+
+function noteEnd(
+  { caller: { key }, noteReply }: Authenticated,
+  ended: RequestToCount,
+  { rateLimits }: Pick<ServeFrameOptions, 'rateLimits'>,
+): void {
+  noteReply?.({ status: ended.status, backend: ended.facts.backend });
+  if (key !== undefined && rateLimits !== undefined) countEnd(rateLimits, key, ended);
 }
 
 /** Cancels as over HTTP. Resolves with whether the request had not ended. */
