@@ -112,13 +112,26 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         expect(await fundsOf(next), 'a key made afterwards').to.include({ balanceMicro: 100, heldMicro: 0 });
       });
 
-      it('is charged as far as the balance can be counted', async () => {
-        const keyId = await makeKey({ creditsMicro: 100 });
-        const drafts = [await accepted({ hold: newHold(keyId, 1) }), await accepted({ hold: newHold(keyId, 1) })];
-        for (const { requestId } of drafts) await store.finish(requestId, ended({ costMicro: MAX }));
-        expect(await fundsOf(keyId)).to.include({ balanceMicro: -MAX, heldMicro: 0, spentTodayMicro: MAX });
-        const sum = (await ledgerOf(keyId)).reduce((sum, { amountMicro }) => sum + BigInt(amountMicro), 0n);
-        expect(sum).to.equal(BigInt(-MAX));
+      it('is never charged so much that the key owes more than its reservation', async () => {
+        const keyId = await makeKey({ creditsMicro: 101 });
+        const holds = [30, 50, 20, 0].map((heldMicro) => accepted({ hold: newHold(keyId, heldMicro) }));
+        const balances = [];
+        for (const { requestId } of await Promise.all(holds)) {
+          await store.finish(requestId, ended({ costMicro: MAX }));
+          balances.push((await store.findKey(keyId))?.balanceMicro);
+          expect(await store.find(CALLER, requestId)).to.have.property('costMicro', MAX);
+          await expectToAddUp(keyId);
+        }
+        expect(balances).to.deep.equal([-30, -50, -50, -50]);
+        expect(await fundsOf(keyId), 'what it has cost').to.include({ spentTodayMicro: MAX, spentThisMonthMicro: MAX });
+      });
+
+      it('is charged in full once there are credits for it', async () => {
+        const keyId = await makeKey({ creditsMicro: 30 });
+        const { requestId } = await accepted({ hold: newHold(keyId, 30) });
+        await store.credit(keyId, { kind: 'grant', amountMicro: 100, note: '', createdAtMs: 1 });
+        await store.finish(requestId, ended({ costMicro: 130 }));
+        expect(await fundsOf(keyId)).to.include({ balanceMicro: 0, heldMicro: 0 });
       });
     });
 

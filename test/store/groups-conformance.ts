@@ -164,6 +164,16 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         expect(await ledgerOf(groupId)).to.deep.equal(['settle -12', 'release 30', 'reserve -30', 'grant 100']);
       });
 
+      it('is charged to each as far as that does not owe more than its reservation', async () => {
+        const { groupId } = await store.createGroup(newGroupDraft({ creditsMicro: 100 }));
+        const keyId = await makeKey(groupId, { creditsMicro: 50 });
+        const { requestId } = await accepted(keyId, 30);
+        await store.finish(requestId, ended(95));
+        expect(await store.findKey(keyId)).to.include({ balanceMicro: -30, spentTodayMicro: 95 });
+        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 5, spentTodayMicro: 95 });
+        expect(await ledgerOf(groupId)).to.include('settle -95');
+      });
+
       it('gives back to both what it held when it is taken back', async () => {
         const { groupId } = await store.createGroup(newGroupDraft({ creditsMicro: 100 }));
         const keyId = await makeKey(groupId);

@@ -9,6 +9,7 @@ export interface UnitOfWork {
   readonly balanceMicro: number;
   /** Where the balance stood when it was lowest. */
   readonly lowestMicro: number;
+  /** What its requests were charged. That is less than they cost where it would owe more than one reservation. */
   readonly spentMicro: number;
   /** How many of its requests were let in. */
   readonly requests: number;
@@ -146,39 +147,51 @@ function checkBooks(rows: BookRows): UnitOfWork {
     .filter(({ completedAtMs }) => Math.floor(completedAtMs / DAY_MS) === account.day)
     .reduce((sum, { costMicro }) => sum + costMicro, 0);
 
-  expectEachSettledOnce(rows);
-  const { balanceMicro, lowestMicro } = walk(entries);
-  const spentMicro = requests.reduce((sum, { costMicro }) => sum + costMicro, 0);
+  const { payable, ...walked } = walk(entries);
+  expectEachSettledOnce(rows, payable);
+  const costMicro = requests.reduce((sum, { costMicro }) => sum + costMicro, 0);
   expect(account.heldMicro, 'what is held when nothing runs').to.equal(0);
-  expect(account.balanceMicro, 'the balance, beside the sum of the ledger').to.equal(balanceMicro);
+  expect(account.balanceMicro, 'the balance, beside the sum of the ledger').to.equal(walked.balanceMicro);
   expect(account.spentMicro, 'spent on the last day').to.equal(spentOn);
-  expect(used, 'the usage, beside the records').to.deep.equal({ requests: requests.length, spentMicro });
-  return { balanceMicro, lowestMicro, spentMicro, requests: requests.length };
+  expect(used, 'the usage, beside the records').to.deep.equal({ requests: requests.length, spentMicro: costMicro });
+  return { ...walked, requests: requests.length };
 }
 
 const DAY_MS = 86_400_000;
 
-/** A reservation is taken only from what is there; nothing but what a request costs beyond its own leads below zero. */
-function walk(entries: readonly EntryRow[]): Pick<UnitOfWork, 'balanceMicro' | 'lowestMicro'> {
-  let [balanceMicro, lowestMicro] = [0, 0];
+/**
+ * A reservation is taken only from what is there, and no end leaves more owed than was owed before or than its own reservation.
+ * `payable` is what each request could be charged at most when it ended.
+ */
+function walk(entries: readonly EntryRow[]) {
+  let [balanceMicro, lowestMicro, spentMicro] = [0, 0, 0];
+  const payable = new Map<string | null, number>();
   for (const { kind, amountMicro, requestId } of entries) {
+    if (kind === 'release') {
+      payable.set(requestId, balanceMicro + amountMicro - Math.min(balanceMicro, -amountMicro));
+    }
     balanceMicro += amountMicro;
     lowestMicro = Math.min(lowestMicro, balanceMicro);
+    if (kind === 'settle') spentMicro -= amountMicro;
     if (kind === 'reserve') expect(balanceMicro, `the balance after ${requestId} was let in`).to.be.at.least(0);
   }
-  return { balanceMicro, lowestMicro };
+  return { balanceMicro, lowestMicro, spentMicro, payable };
 }
 
-function expectEachSettledOnce({ requests, entries, mayTakeBack }: BookRows): void {
+function expectEachSettledOnce(
+  { requests, entries, mayTakeBack }: BookRows,
+  payable: ReadonlyMap<string | null, number>,
+) {
   const made = Map.groupBy(
     entries.filter(({ requestId }) => requestId !== null),
     ({ requestId }) => requestId,
   );
   for (const { requestId, heldMicro, costMicro } of requests) {
+    const chargedMicro = Math.min(costMicro, payable.get(requestId) ?? costMicro);
     const expected = [
       `reserve ${-heldMicro}`,
       `release ${heldMicro}`,
-      ...(costMicro === 0 ? [] : [`settle ${-costMicro}`]),
+      ...(chargedMicro === 0 ? [] : [`settle ${-chargedMicro}`]),
     ];
     const found = made.get(requestId)?.map(toText);
     expect(found, `the entries of ${requestId}`).to.deep.equal(expected);

@@ -127,7 +127,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omi
     }
   }
 
-  /** Takes back what `end` has charged and counted. */
+  /** Takes back what `end` has charged and counted of an interrupted request, which costs no more than its hold. */
   function undoEnd(closed: RecordRow): void {
     takeBackUsage(closed);
     const { requestId, costMicro, completedAtMs, createdAtMs } = closed;

@@ -86,23 +86,28 @@ export interface Settlement {
   readonly atMs: number;
 }
 
-/** Charges the cost of a hold. `chargedMicro` is less only at the limit of the safe integers. */
+/**
+ * Charges the cost of a hold. `chargedMicro` is less where a backend has counted so much beyond it that the account would owe
+ * more than this hold. So nobody spends more than their funds and one reservation, whatever backends count. Days and months
+ * have the whole cost.
+ */
 export function settle(
   funds: Funds,
   { heldMicro, costMicro, atMs }: Settlement,
 ): { funds: Funds; chargedMicro: number } {
-  const releasedMicro = funds.balanceMicro === null ? null : funds.balanceMicro + heldMicro;
-  const chargedMicro = releasedMicro === null ? costMicro : Math.min(costMicro, MAX + releasedMicro);
+  const { balanceMicro } = funds;
+  const lowestMicro = Math.min(balanceMicro ?? 0, -heldMicro);
+  const chargedMicro = balanceMicro === null ? costMicro : Math.min(costMicro, balanceMicro + heldMicro - lowestMicro);
   const spent = spentAt(funds, atMs);
   return {
     chargedMicro,
     funds: {
-      balanceMicro: releasedMicro === null ? null : releasedMicro - chargedMicro,
+      balanceMicro: balanceMicro === null ? null : balanceMicro + heldMicro - chargedMicro,
       heldMicro: funds.heldMicro - heldMicro,
       day: Math.max(funds.day, dayOf(atMs)),
-      daySpentMicro: Math.min(spent.dayMicro + chargedMicro, MAX),
+      daySpentMicro: Math.min(spent.dayMicro + costMicro, MAX),
       month: Math.max(funds.month, monthOf(atMs)),
-      monthSpentMicro: Math.min(spent.monthMicro + chargedMicro, MAX),
+      monthSpentMicro: Math.min(spent.monthMicro + costMicro, MAX),
     },
   };
 }
