@@ -461,6 +461,9 @@ export interface UsageOfModel {
    * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut to the requested range.
    */
   start: number;
+  /**
+   * `(others)` for all models together that a caller names beyond 250 in an hour.
+   */
   model: string;
   /**
    * All requests that ended, whatever their outcome.

@@ -142,6 +142,28 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
       expect(await requestsPer('hour')).to.deep.equal([[AT_MS, 1]]);
     });
 
+    it('counts the models of a caller beyond 250 in an hour together, and of nobody else', async () => {
+      const { groupId } = await store.createGroup(newGroupDraft());
+      const { keyId } = await store.createKey(newKeyDraft({ groupId }));
+      const hold = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 0 };
+      const endAll = (names: readonly string[], completedAtMs = AT_MS, caller: RecordDraft['caller'] = [keyId]) =>
+        Promise.all(names.map((model) => end({ model, caller, hold }, { completedAtMs })));
+      const namesOf = (count: number, of: string) => Array.from({ length: count }, (_, at) => `${of}${at}`);
+      await endAll(namesOf(250, 'm'));
+      await endAll(namesOf(5, 'more'));
+      await endAll(['m0', 'm249', 'more0', 'last']);
+      await endAll(['later'], AT_MS + HOUR_MS);
+      await endAll(['of another'], AT_MS, ['another']);
+      const own = { caller: [keyId] } as const;
+      for (const query of [own, { group: groupId }]) {
+        const rows = await list({ per: 'hour', ...query });
+        const counted = (of: string) => rows.filter(({ model }) => model === of).map(({ requests }) => requests);
+        const [named, others] = [['m0', 'm1', 'm249', 'later'].flatMap(counted), counted('(others)')];
+        expect({ named, others }, JSON.stringify(query)).to.deep.equal({ named: [2, 1, 2, 1], others: [7] });
+        expect(rows.length).to.equal(252 + (query === own ? 0 : 1));
+      }
+    });
+
     describe('in totals', () => {
       const DAY = Date.UTC(2026, 7, 1);
       const MODELS = ['m', 'n'];

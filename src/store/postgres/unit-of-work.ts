@@ -9,7 +9,7 @@ import {
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
 import { SETTLED_HOURS } from '../shared/usage-rollups.ts';
-import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+import { countedName, USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 import { forgetRollups } from './usage-rollups.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
@@ -78,14 +78,31 @@ const addedTo = (table: string) =>
     ({ column }) => `${column} = least(${table}.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`,
   ).join(', ');
 const USAGE_COLUMNS = USAGE_SUMS.map(({ column }) => column).join(', ');
-const USAGE_VALUES = USAGE_SUMS.map(({ name }) => `(u->>'${name}')::bigint`).join(', ');
+/** Several models can have one name, and a statement writes a row once. */
+const USAGE_VALUES = USAGE_SUMS.map(
+  ({ name }) => `least(sum((u->>'${name}')::bigint), ${Number.MAX_SAFE_INTEGER})::bigint`,
+).join(', ');
+
+const USAGE_KEYS = `u->>'groupId' AS group_id, (u->>'startHour')::bigint AS hour, u->>'caller' AS caller`;
+const HOUR_OF_CALLER = `hour = (u->>'startHour')::bigint AND caller = u->>'caller'`;
+
+/**
+ * The rows are locked in their order, and those of the models that have no row of their own after all others, so that
+ * transactions do not deadlock.
+ */
+const valuesOf = (table: string, columns: string, whose: string) => `
+    SELECT ${columns}, name, ${USAGE_VALUES}
+    FROM (
+      SELECT u, place, ${USAGE_KEYS}, ${countedName(table, whose, `u->>'model'`)} AS name
+      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place)
+    ) AS named
+    GROUP BY ${columns}, name ORDER BY bool_and(name <> u->>'model'), min(place)`;
 
 const WRITE_USAGE: Statement = {
   name: 'write_usage',
   text: `
     INSERT INTO usage (hour, caller, model, ${USAGE_COLUMNS})
-    SELECT (u->>'startHour')::bigint, u->>'caller', u->>'model', ${USAGE_VALUES}
-    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place) ORDER BY place
+    ${valuesOf('usage', 'hour, caller', HOUR_OF_CALLER)}
     ON CONFLICT (hour, caller, model) DO UPDATE SET ${addedTo('usage')}`,
 };
 
@@ -93,8 +110,7 @@ const WRITE_GROUP_USAGE: Statement = {
   name: 'write_group_usage',
   text: `
     INSERT INTO group_usage (group_id, hour, caller, model, ${USAGE_COLUMNS})
-    SELECT u->>'groupId', (u->>'startHour')::bigint, u->>'caller', u->>'model', ${USAGE_VALUES}
-    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place) ORDER BY place
+    ${valuesOf('group_usage', 'group_id, hour, caller', `group_id = u->>'groupId' AND ${HOUR_OF_CALLER}`)}
     ON CONFLICT (group_id, hour, caller, model) DO UPDATE SET ${addedTo('group_usage')}`,
 };
 

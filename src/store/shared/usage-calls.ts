@@ -9,8 +9,8 @@ import { toPage } from './pages.ts';
 const LOOKUP: CallOptions = { isLookup: true };
 const LIST: CallOptions = { isLookup: true, isList: true };
 
-/** Other calls wait for one step, and all callers together have many rows. */
-const STEP_HOURS = { all: 24, own: 24 * 31 };
+/** Other calls wait for one step. All callers together have many rows, and one has at most 250 for an hour. */
+const STEP_HOURS = { all: 24, own: 48 };
 
 /** Returns the sums by time, caller and model, oldest first. */
 export async function listUsage(

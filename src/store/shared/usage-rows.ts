@@ -21,6 +21,21 @@ export interface HourSpan {
   readonly until: number;
 }
 
+/** A caller can name any number of models, and whoever asks for the usage has all of them read. */
+const MAX_MODELS_OF_HOUR = 250;
+/** The name under which further models of a caller and an hour are counted together. */
+const OTHER_MODELS = '(others)';
+
+/**
+ * Returns the SQL of the name under which a sum is counted: its own if it has a row or there is room for one.
+ * `whose` finds the rows of its caller and hour.
+ */
+export function countedName(table: string, whose: string, model: string): string {
+  return `CASE WHEN EXISTS (SELECT 1 FROM ${table} WHERE ${whose} AND model = ${model})
+    OR (SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${whose} LIMIT ${MAX_MODELS_OF_HOUR}) AS counted) < ${MAX_MODELS_OF_HOUR}
+    THEN ${model} ELSE '${OTHER_MODELS}' END`;
+}
+
 const SUM_COLUMNS: { readonly [Name in keyof UsageSums]: string } = {
   requests: 'requests',
   failed: 'failed',

@@ -9,7 +9,7 @@ import {
   type EntryRow,
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
-import { USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
 export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Runs before an operation reads the tables, and at the end. */
@@ -38,13 +38,15 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const columns = USAGE_SUMS.map(({ column }) => column);
   const values = USAGE_SUMS.map(({ name }) => `:${name}`);
   const sums = columns.map((each) => `${each} = min(${each} + excluded.${each}, ${Number.MAX_SAFE_INTEGER})`);
+  const named = (table: string, whose: string) => countedName(table, whose, ':model');
+  const ofHour = 'hour = :startHour AND caller = :caller';
   const upsertUsage = database.prepare<[UsageSumRow]>(`
     INSERT INTO usage (hour, caller, model, ${columns.join(', ')})
-    VALUES (:startHour, :caller, :model, ${values.join(', ')})
+    VALUES (:startHour, :caller, ${named('usage', ofHour)}, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
   const upsertGroupUsage = database.prepare<[GroupUsageRow]>(`
     INSERT INTO group_usage (group_id, hour, caller, model, ${columns.join(', ')})
-    VALUES (:groupId, :startHour, :caller, :model, ${values.join(', ')})
+    VALUES (:groupId, :startHour, :caller, ${named('group_usage', `group_id = :groupId AND ${ofHour}`)}, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
   const forget = database.prepare<[HourSpan]>(
