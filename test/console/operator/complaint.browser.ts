@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import type { ErrorReply } from '../../../src/contract/types.ts';
+import { formatAmount } from '../../../src/core/money/decimal.ts';
 import { newGroupDraft } from '../../support/keys.ts';
 import { useConsole } from '../scene.ts';
 
@@ -14,7 +15,10 @@ describe('the complaint of a team over its budget', () => {
   async function makeTeam(draft: Parameters<typeof newGroupDraft>[0]) {
     const { groupId } = await scene.managed.store.createGroup(newGroupDraft({ name: 'team-07', ...draft }));
     const { secret } = await scene.managed.issue({ name: 'team-07-app', groupId });
-    return () => scene.gateway.create(REQUEST, { headers: { authorization: `Bearer ${secret}` } });
+    return {
+      ask: () => scene.gateway.create(REQUEST, { headers: { authorization: `Bearer ${secret}` } }),
+      balanceMicro: async () => (await scene.managed.store.findGroup(groupId))?.balanceMicro ?? 0,
+    };
   }
 
   async function complain(reply: Response) {
@@ -26,8 +30,10 @@ describe('the complaint of a team over its budget', () => {
   it('is answered with credits, found by the id of the request', async () => {
     scene.tolerate(/status of 404/);
     // The first request fits, and costs more than what is left then.
-    const ask = await makeTeam({ creditsMicro: 200 });
+    const { ask, balanceMicro } = await makeTeam({ creditsMicro: 200 });
     expect((await ask()).status).to.equal(200);
+    const owedMicro = await balanceMicro();
+    expect(owedMicro).to.be.below(0);
     const { id, message } = await complain(await ask());
     expect(message).to.include('the group of the API key');
 
@@ -36,7 +42,7 @@ describe('the complaint of a team over its budget', () => {
     await page.keyboard.press('Enter');
     await page.getByText('A request that is refused before it runs leaves none').waitFor();
     await page.locator('#view-content').getByRole('link', { name: 'group', exact: true }).click();
-    await page.getByRole('row', { name: 'team-07' }).getByText('-0.00465').waitFor();
+    await page.getByRole('row', { name: 'team-07' }).getByText(formatAmount(owedMicro)).waitFor();
     await page.getByRole('link', { name: 'team-07' }).click();
     await page.getByRole('row', { name: 'settle' }).waitFor();
     await page.getByRole('button', { name: 'Credits' }).click();
@@ -60,7 +66,7 @@ describe('the complaint of a team over its budget', () => {
 
   it('is answered with a higher limit, where the page of the group shows that it is reached', async () => {
     const limits = { requestsPerMinute: null, tokensPerMinute: null, spendPerDayMicro: 4900, spendPerMonthMicro: null };
-    const ask = await makeTeam({ limits });
+    const { ask } = await makeTeam({ limits });
     expect((await ask()).status).to.equal(200);
     const { message } = await complain(await ask());
     expect(message).to.include('which the group of the API key may spend per day');
