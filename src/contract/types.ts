@@ -2627,6 +2627,9 @@ export interface RequestRecord {
   cancel_requested_at: number | null;
   usage: Usage | null;
   usage_estimated: boolean;
+  /**
+   * In millionths of the currency unit. A key pays less where it would owe more than the reservation of this request.
+   */
   cost: number | null;
   /**
    * The backend of BACKENDS_FILE that was asked last. Callers see it only with EXPOSE_UPSTREAM=true; null while the request runs, and where UPSTREAM_BASE_URL names the only backend.
