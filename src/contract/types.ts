@@ -2628,7 +2628,7 @@ export interface RequestRecord {
   usage: Usage | null;
   usage_estimated: boolean;
   /**
-   * In millionths of the currency unit. A key pays less where it would owe more than the reservation of this request.
+   * In millionths of the currency of the price list; null without a price. A key pays less where it would owe more than the reservation of this request.
    */
   cost: number | null;
   /**

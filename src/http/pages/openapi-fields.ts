@@ -23,7 +23,6 @@ export const FIELDS: Readonly<Record<string, string>> = {
   content: 'The parts of the content, in their order.',
   content_index: 'The place of the part in the content of its item, from 0.',
   context_management: 'When the gateway compacts the conversation.',
-  cost: 'In millionths of the currency of the price list; null without a price.',
   created_at: 'Unix time in seconds.',
   data: 'The entries of this page.',
   'InputAudio.data': 'The audio, in base64.',
