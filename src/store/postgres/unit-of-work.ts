@@ -90,29 +90,25 @@ const HOUR_OF_CALLER = `hour = (u->>'startHour')::bigint AND caller = u->>'calle
  * The rows are locked in their order, and those of the models that have no row of their own after all others, so that
  * transactions do not deadlock.
  */
-const valuesOf = (table: string, columns: string, whose: string) => `
+const writeSums = (table: string, columns: string, whose: string): Statement => ({
+  name: `write_${table}`,
+  text: `
+    INSERT INTO ${table} (${columns}, model, ${USAGE_COLUMNS})
     SELECT ${columns}, name, ${USAGE_VALUES}
     FROM (
       SELECT u, place, ${USAGE_KEYS}, ${countedName(table, whose, `u->>'model'`)} AS name
       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place)
     ) AS named
-    GROUP BY ${columns}, name ORDER BY bool_and(name <> u->>'model'), min(place)`;
+    GROUP BY ${columns}, name ORDER BY bool_and(name <> u->>'model'), min(place)
+    ON CONFLICT (${columns}, model) DO UPDATE SET ${addedTo(table)}`,
+});
 
-const WRITE_USAGE: Statement = {
-  name: 'write_usage',
-  text: `
-    INSERT INTO usage (hour, caller, model, ${USAGE_COLUMNS})
-    ${valuesOf('usage', 'hour, caller', HOUR_OF_CALLER)}
-    ON CONFLICT (hour, caller, model) DO UPDATE SET ${addedTo('usage')}`,
-};
-
-const WRITE_GROUP_USAGE: Statement = {
-  name: 'write_group_usage',
-  text: `
-    INSERT INTO group_usage (group_id, hour, caller, model, ${USAGE_COLUMNS})
-    ${valuesOf('group_usage', 'group_id, hour, caller', `group_id = u->>'groupId' AND ${HOUR_OF_CALLER}`)}
-    ON CONFLICT (group_id, hour, caller, model) DO UPDATE SET ${addedTo('group_usage')}`,
-};
+const WRITE_USAGE = writeSums('usage', 'hour, caller', HOUR_OF_CALLER);
+const WRITE_GROUP_USAGE = writeSums(
+  'group_usage',
+  'group_id, hour, caller',
+  `group_id = u->>'groupId' AND ${HOUR_OF_CALLER}`,
+);
 
 /** Opens the unit of work of one transaction. Nothing is loaded yet. */
 export function openLockedUnit(connection: Connection): LockedUnitOfWork {
