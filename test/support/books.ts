@@ -167,9 +167,7 @@ function walk(entries: readonly EntryRow[]) {
   let [balanceMicro, lowestMicro, spentMicro] = [0, 0, 0];
   const payable = new Map<string | null, number>();
   for (const { kind, amountMicro, requestId } of entries) {
-    if (kind === 'release') {
-      payable.set(requestId, balanceMicro + amountMicro - Math.min(balanceMicro, -amountMicro));
-    }
+    if (kind === 'release') payable.set(requestId, Math.max(amountMicro, balanceMicro + 2 * amountMicro));
     balanceMicro += amountMicro;
     lowestMicro = Math.min(lowestMicro, balanceMicro);
     if (kind === 'settle') spentMicro -= amountMicro;

@@ -88,7 +88,7 @@ export interface Settlement {
 
 /**
  * Charges the cost of a hold. `chargedMicro` is less where a backend has counted so much beyond it that the account would owe
- * more than this hold. So nobody spends more than their funds and one reservation, whatever backends count. Days and months
+ * more than this hold, or than it owes already. So nobody spends more than their funds and one reservation, whatever backends count. Days and months
  * have the whole cost.
  */
 export function settle(
@@ -96,8 +96,8 @@ export function settle(
   { heldMicro, costMicro, atMs }: Settlement,
 ): { funds: Funds; chargedMicro: number } {
   const { balanceMicro } = funds;
-  const lowestMicro = Math.min(balanceMicro ?? 0, -heldMicro);
-  const chargedMicro = balanceMicro === null ? costMicro : Math.min(costMicro, balanceMicro + heldMicro - lowestMicro);
+  const payableMicro = balanceMicro === null ? MAX : Math.max(heldMicro, balanceMicro + 2 * heldMicro);
+  const chargedMicro = Math.min(costMicro, payableMicro);
   const spent = spentAt(funds, atMs);
   return {
     chargedMicro,
