@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { identifyFile, MovedFile, watchFile } from '../../../src/store/sqlite/open-file.ts';
 import { openSqliteStore, type SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { upgradeDatabase } from '../../../src/store/sqlite/upgrade.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
@@ -63,6 +64,22 @@ describe('a database file', () => {
       expect(shop.said).to.deep.equal(['the store cannot be written']);
     });
   }
+
+  it('whose log was replaced is noticed within a tenth of a second, and its absence at once', () => {
+    let nowMs = 0;
+    const log = `${shop.file}-wal`;
+    const check = watchFile(shop.file, identifyFile(shop.file) ?? '', () => nowMs);
+    check();
+    renameSync(log, `${log}.former`);
+    expect(check).to.throw(MovedFile, log);
+    writeFileSync(log, '');
+    nowMs = 99;
+    check();
+    nowMs = 100;
+    for (let time = 0; time < 2; time++) expect(check).to.throw(MovedFile, log);
+    renameSync(`${log}.former`, log);
+    check();
+  });
 
   it('that was deleted is not made again by a thread that is started again', async () => {
     rmSync(shop.file);
