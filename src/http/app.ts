@@ -35,6 +35,7 @@ import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
 import type { Services } from './services.ts';
 import { countUnreadReplies } from './stalled-client.ts';
+import { onceServed } from './until-served.ts';
 
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
@@ -212,7 +213,7 @@ function watchRunning({ running }: Services): RequestHandler {
     refuseWhileDraining(running);
     const run = running.begin(toRequestId(factsOf(res).unique));
     run.signal.addEventListener('abort', interrupt);
-    res.once('close', () => run.end());
+    onceServed(res, () => run.end());
     next();
 
     function interrupt(): void {

@@ -6,6 +6,7 @@ import { factsOf } from '../telemetry/reply-facts.ts';
 import { callerOf } from './access/authenticate.ts';
 import { baseUrlOf } from './base-url.ts';
 import { readJsonBody } from './body/body.ts';
+import { onceServed } from './until-served.ts';
 
 export interface ReadIncomingOptions {
   readonly publicBaseUrl: string | null;
@@ -29,7 +30,7 @@ export async function readIncoming(
     baseUrl: () => baseUrlOf(req, publicBaseUrl),
     hasReplyBegun: () => res.headersSent,
     isServed: () => res.closed,
-    onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
+    onceServed: (listener) => onceServed(res, () => listener(res.writableFinished)),
     setHeader: (name, value) => void res.setHeader(name, value),
     sendDuplicate(status, record, error) {
       // `status_url` shows the record's own error, which would be read as one of this reply.

@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { callerOf } from './access/authenticate.ts';
 import { takeBytes, type Load } from './access/load.ts';
+import { onceServed } from './until-served.ts';
 
 /** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
@@ -55,7 +56,7 @@ export function countUnreadReplies({ bodyBytes }: Pick<Load, 'bodyBytes'>): Requ
     res.once('prefinish', () => {
       if (res.writableLength === 0) return;
       const share = bodyBytes.open(holder);
-      res.once('close', () => share.release());
+      onceServed(res, () => share.release());
       countUnread(
         (bytes) => share.take(bytes),
         () => res.destroy(),

@@ -13,6 +13,7 @@ import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { lazily } from '../../core/lazily.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
+import { onceServed } from '../until-served.ts';
 
 export interface AuthenticateOptions {
   readonly authMode: AuthMode;
@@ -165,7 +166,7 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
     const facts = factsOf(res);
     noteCaller(facts, caller);
     if (noteReply !== undefined) {
-      res.once('close', () => {
+      onceServed(res, () => {
         const status = res.headersSent ? res.statusCode : 499;
         noteReply({ status, backend: facts.backend });
       });

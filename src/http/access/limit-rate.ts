@@ -4,6 +4,7 @@ import { ERRORS, toApiError, type ErrorCode } from '../../core/errors.ts';
 import type { RequestFacts } from '../../requests/facts.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { callerOf } from './authenticate.ts';
+import { onceServed } from '../until-served.ts';
 
 /**
  * Refuses a key whose minute has no request left, or fewer than `tokens`, before its body is read.
@@ -17,7 +18,7 @@ export function limitRate(rateLimits: RateLimits | undefined, { tokens }: { read
       const mayRepeat = req.headers['idempotency-key'] !== undefined;
       if (mayRepeat) rateLimits.checkRepeats(key);
       else rateLimits.check(key, tokens);
-      res.once('close', () => {
+      onceServed(res, () => {
         const status = res.headersSent ? res.statusCode : ERRORS.client_disconnected.status;
         countEnd(rateLimits, key, { status, mayRepeat, facts: factsOf(res) });
       });

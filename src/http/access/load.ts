@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import type { Holder } from '../../requests/incoming.ts';
 import { callerOf } from './authenticate.ts';
 import { createShares, type Share, type Shares } from './shares.ts';
+import { onceServed } from '../until-served.ts';
 
 export interface LoadLimits {
   readonly maxConcurrentRequests: number;
@@ -63,7 +64,7 @@ export function limitLoad(load: Load): RequestHandler {
     const holderNow = callerOf(res).holder;
     const share = load.enter(holderNow);
     req[HELD] = { share, holderNow };
-    res.once('close', () => {
+    onceServed(res, () => {
       share.release();
       req[HELD] = undefined;
     });

@@ -2,6 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { createReads } from '../../accounts/reads.ts';
 import { ApiError } from '../../core/errors.ts';
 import { callerOf } from '../access/authenticate.ts';
+import { onceServed } from '../until-served.ts';
 
 export interface ReadLimits {
   /** Counts a read in the minute of its caller. */
@@ -47,7 +48,7 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
       });
     }
     lists.set(name, running + 1);
-    res.once('close', () => {
+    onceServed(res, () => {
       const left = (lists.get(name) ?? 1) - 1;
       if (left === 0) lists.delete(name);
       else lists.set(name, left);

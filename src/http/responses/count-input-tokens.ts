@@ -16,6 +16,7 @@ import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
 import { askedOf, isLarge, type TranslationSettings } from '../../requests/prepare.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
+import { onceServed } from '../until-served.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
   readonly inputCounter: RoutedInputCounter;
@@ -105,6 +106,6 @@ async function estimate(
 
 function whenGone(res: Response): AbortSignal {
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  onceServed(res, () => gone.abort());
   return gone.signal;
 }

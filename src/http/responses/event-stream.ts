@@ -6,6 +6,7 @@ import { createPiecesWriter } from './json-pieces.ts';
 import { openChunkedBody } from '../chunked-body.ts';
 import { takeBytes } from '../access/load.ts';
 import { closeWhenStalled, countUnread, untilWritable } from '../stalled-client.ts';
+import { onceServed } from '../until-served.ts';
 
 export interface EventStream {
   /** The promise resolves when the client can take more. */
@@ -53,7 +54,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
     () => process.nextTick(() => res.destroy()),
   );
   closeWhenStalled(res, options.stallMs);
-  res.once('close', stopTimers);
+  onceServed(res, stopTimers);
 
   return {
     write(batch) {
