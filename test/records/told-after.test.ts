@@ -24,6 +24,8 @@ const KEY = { 'idempotency-key': 'key-1' };
 const NAMELESS_CALL = {
   choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'call_1', function: { arguments: '{}' } }] } }],
 };
+/** As it is where nobody sets it. */
+const HEADER_HOLD_MS = 10_000;
 const REQUEST = { model: 'm', input: 'Hi', stream: true };
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
@@ -133,7 +135,7 @@ describe('the end of a reply', () => {
   }
 
   describe('that came in one piece before its record had begun', () => {
-    useHeldTime();
+    const pass = useHeldTime();
 
     for (const kind of KINDS.filter((kind) => !isJson(kind))) {
       it(`comes with all before it after one commit (${kind})`, async () => {
@@ -148,6 +150,21 @@ describe('the end of a reply', () => {
         await until(() => heard.text.includes('response.completed'));
         expect(heard.text).to.match(/response\.created[^]*output_text\.delta[^]*output_text\.done/);
         expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('succeeded');
+      });
+
+      it(`is awaited even if that takes longer than HEADER_HOLD_MS (${kind})`, async () => {
+        await open();
+        backend.reply(answer());
+        const recording = store.hold('record');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
+        await recording;
+        await pass(HEADER_HOLD_MS);
+        await allArrived();
+        expect(heard.text).to.equal('');
+        expect(heard.status).to.equal(0);
+        store.letGo();
+        await until(() => heard.isOver);
+        expect(heard.text).to.include('response.completed');
       });
 
       it(`follows what was said if the answer fails (${kind})`, async () => {

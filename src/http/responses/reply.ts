@@ -74,7 +74,8 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
       // The request ends, and can still end with a status.
       return;
     }
-    if (stream === undefined && translator.failure === null) void open();
+    // An answer that has ended is told with its end, whose record may have begun with it.
+    if (stream === undefined && translator.failure === null && !translator.ended) void open();
   }
 
   function open(): Promise<void> | undefined {
