@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { openWebhook, type Webhook, type WebhookOptions } from '../../src/alerts/webhook.ts';
 import type { Alert } from '../../src/contract/types.ts';
 import { useHeldTime } from '../support/held-time.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
@@ -17,6 +18,8 @@ const ALERT: Alert = {
 };
 
 describe('the webhook', () => {
+  useRealSockets();
+
   const pass = useHeldTime();
   let server: Server;
   let url: string;
