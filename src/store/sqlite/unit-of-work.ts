@@ -32,8 +32,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
       minute_tokens = :minuteTokens`;
   const update = database.prepare<[Account]>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
   const updateGroup = database.prepare<[Account]>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);
-  const insertEntry = prepareInsertEntries(database, 1);
-  const insertEntries = prepareInsertEntries(database, AT_ONCE);
+  const insertEntries = Array.from({ length: AT_ONCE }, (_, index) => prepareInsertEntries(database, index + 1));
   // An overflow, whatever backends report, would keep records from becoming final.
   const columns = USAGE_SUMS.map(({ column }) => column);
   const values = USAGE_SUMS.map(({ name }) => `:${name}`);
@@ -65,9 +64,10 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     flush() {
       const { accounts, entries, sums, groupSums } = unit.flush();
       for (const account of accounts) (account.seq < 0 ? updateGroup : update).run(account);
-      const many = entries.length - (entries.length % AT_ONCE);
-      for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toValues));
-      for (const entry of entries.slice(many)) insertEntry.run(toValues(entry));
+      for (let at = 0; at < entries.length; at += AT_ONCE) {
+        const some = entries.slice(at, at + AT_ONCE);
+        insertEntries[some.length - 1]?.run(some.flatMap(toValues));
+      }
       const hours = sums.map(({ startHour }) => startHour);
       // The index shows that there is none, but for usage that comes very late.
       if (hours.length > 0) forget.run({ from: Math.min(...hours), until: Math.max(...hours) });
