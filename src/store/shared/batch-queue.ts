@@ -183,7 +183,7 @@ export function createBatchQueue({
 
   /** Sockets of a turn are read first, and of the next ones while they bring calls: what arrives together shares a commit. */
   async function gather(): Promise<void> {
-    for (let turn = 0, known = -1; turn < MOST_TURNS && waiting.length > known; turn += 1) {
+    for (let turn = 0, known = 0; turn < MOST_TURNS && waiting.length > known; turn += 1) {
       known = waiting.length;
       await endOfTurn();
     }
