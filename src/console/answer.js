@@ -28,7 +28,7 @@ const PREVIEW_CHARACTERS = 80;
  */
 export function createAnswer(place) {
   const follow = createFollow(place);
-  /** @type {Map<string, { readonly grow: (delta: string) => void, readonly end: (item: OutputItem) => void }>} */
+  /** @type {Map<string, { grow: (delta: string) => void, draw: () => void, end: (item: OutputItem) => void }>} */
   const open = new Map();
   let saidFirst = '';
 
@@ -38,6 +38,7 @@ export function createAnswer(place) {
     const block = itemBlock(item, growing.node);
     open.set(item.id, {
       grow: (delta) => growing.grow(delta),
+      draw: () => growing.draw(),
       // The block itself stays: somebody may have opened it, or have the focus in it.
       end(done) {
         growing.end();
@@ -76,6 +77,8 @@ export function createAnswer(place) {
       else if ('delta' in event) open.get(event.item_id)?.grow(event.delta);
     },
     end() {
+      // What has begun and never ended, as when the backend breaks off, is all that will come.
+      for (const block of open.values()) block.draw();
       if (place.childElementCount === 0) place.append(element('p', { class: 'empty' }, 'There is no answer.'));
       place.setAttribute('aria-busy', 'false');
     },
@@ -110,13 +113,14 @@ function growingMarkdown(follow) {
   let isWaiting = false;
   let hasEnded = false;
 
-  function render() {
+  /** Draws what has come since the last time. */
+  function draw() {
+    if (!isWaiting || hasEnded) return;
     isWaiting = false;
-    if (hasEnded) return 0;
     const startMs = performance.now();
     follow();
     showText(node, text);
-    return (performance.now() - startMs) / RENDER_SHARE;
+    nextMs = (performance.now() - startMs) / RENDER_SHARE;
   }
 
   let nextMs = 0;
@@ -127,8 +131,9 @@ function growingMarkdown(follow) {
       text += delta;
       if (isWaiting) return;
       isWaiting = true;
-      setTimeout(() => requestAnimationFrame(() => (nextMs = render())), nextMs);
+      setTimeout(() => requestAnimationFrame(draw), nextMs);
     },
+    draw,
     /** Draws no more. */
     end() {
       hasEnded = true;
@@ -142,6 +147,7 @@ function growingText() {
   return {
     node: element('p', { class: 'item-text' }, text),
     grow: (/** @type {string} */ delta) => text.appendData(delta),
+    draw: () => undefined,
     end: () => undefined,
   };
 }

@@ -249,6 +249,8 @@ describe('“Try it”', () => {
       await stage.sse(chunk({ content: 'Half' }));
       stage.cut();
     });
+    // As in a tab behind another one: what has come is shown at the end, not with the next frame.
+    await page.evaluate(() => (globalThis.requestAnimationFrame = () => 0));
     await send();
     await status().getByText('Failed after').waitFor();
     expect(await answer().textContent()).to.equal('Half');
