@@ -1,4 +1,4 @@
-import express, { type Express, type RequestHandler, type Router } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { NO_CALLERS } from '../accounts/accepted-callers.ts';
 import { createAdministration } from '../accounts/administration.ts';
 import { toGroupId, toKeyId, toRequestId } from '../core/ids.ts';
@@ -44,7 +44,7 @@ export function createApp(services: Services): Express {
   // No page of another origin may administer.
   app.use('/admin/v1', createAdmin(services));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
-  app.use(['/api/v1', '/v1'], createApi(services));
+  addApi(app, services);
   app.route('/').get(showLanding(services)).all(methodNotAllowed('GET'));
   app.route(['/docs', '/docs/:guide']).get(showDocs(services)).all(methodNotAllowed('GET'));
   app.route('/openapi.json').get(showOpenApi(services)).all(methodNotAllowed('GET'));
@@ -66,7 +66,7 @@ export function createMetricsApp(services: Services): Express {
   return end(app);
 }
 
-function createApi(services: Services): Router {
+function addApi(app: Express, services: Services): void {
   const { load, rateLimits, authMode } = services;
   const limit = limitLoad(load);
   const limitTokens = [limitRate(rateLimits, { tokens: 1 }), limit];
@@ -78,13 +78,15 @@ function createApi(services: Services): Router {
   const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(services);
   // Who polls a lot can still cancel.
   const { limitReads: limitCancels } = createReadLimits(services);
+  const enter = [takeKeyFromProtocols, authenticate(services.authenticator)];
+  // Most requests take this route, and Express tries the routes in order.
+  const create = ['/api/v1/responses', '/v1/responses'];
+  // Who is refused here has no limits yet that `late` could tell.
+  app.post(create, enter);
+  app.post(create, limitTokens, postResponse(services), late);
   const api = express.Router();
-  api.use(takeKeyFromProtocols, authenticate(services.authenticator));
-  api
-    .route('/responses')
-    .post(limitTokens, postResponse(services), late)
-    .get(openWebSocket(services))
-    .all(methodNotAllowed('POST'));
+  api.use(enter);
+  api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
   api
     .route('/responses/input_tokens')
     .post(limitCounts, watch, countInputTokens(services), late)
@@ -105,7 +107,7 @@ function createApi(services: Services): Router {
   }
   api.get('/models/*id', limitReads);
   api.use(limit, watch, createPassthrough(services));
-  return api;
+  app.use(['/api/v1', '/v1'], api);
 }
 
 function createAdmin(services: Services): RequestHandler {
