@@ -113,8 +113,12 @@ export function createPrices(table: PriceTable): Prices {
     return others.reduce<Price>((dearest, other) => dearer(dearest, other), price);
   }
 
-  // Every request of a managed key asks, and all patterns are tried with both names.
+  // Every request of a managed key asks, before and after it, and all patterns are tried with each name.
   const findSimilarTo = remembering((model, backendModel) => findSimilar([model, backendModel], 0), MAX_REMEMBERED);
+  // The pattern `*` says nothing of the model that answered.
+  const findSimilarAnswer = remembering((answeredBy, asked) => {
+    return plainNameOf(answeredBy) === plainNameOf(asked) ? undefined : findSimilar([answeredBy], 1);
+  }, MAX_REMEMBERED);
 
   return {
     table,
@@ -123,12 +127,9 @@ export function createPrices(table: PriceTable): Prices {
     find: (model, backendModel) => prices.get(model) ?? prices.get(backendModel) ?? findSimilarTo(model, backendModel),
     findAnswered(answeredBy, { model, backendModel }) {
       if (answeredBy === backendModel || answeredBy === model) return undefined;
-      const exact = prices.get(answeredBy);
-      if (exact !== undefined) return exact;
-      const plain = plainNameOf(answeredBy);
-      const isAsked = plain === plainNameOf(model) || plain === plainNameOf(backendModel);
-      // The pattern `*` says nothing of the model that answered.
-      return isAsked ? undefined : findSimilar([answeredBy], 1);
+      return (
+        prices.get(answeredBy) ?? (findSimilarAnswer(answeredBy, model) && findSimilarAnswer(answeredBy, backendModel))
+      );
     },
   };
 }
