@@ -19,6 +19,7 @@ import {
   type RecordRow,
 } from '../shared/rows.ts';
 import type { RecordStatus } from '../store.ts';
+import { rowStatements } from './row-statements.ts';
 
 type InsertRow = DraftRow &
   Pick<RecordRow, 'key' | 'groupId' | 'heldMicro'> & {
@@ -37,7 +38,8 @@ export interface Lifecycle {
 
 /** Each operation runs inside the transaction of a batch, which is the only writer then. */
 export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
-  const insert = database.prepare<[InsertRow]>(`
+  const prepareRow = rowStatements(database);
+  const insert = prepareRow<InsertRow>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
       idempotency_key, body, owner, key, group_id, held_micro, interrupted_cost_micro, status)
     VALUES (:requestId, :caller, :endpoint, :model, :stream, :createdAtMs, :estimatedInputTokens, :idempotencyKey,
@@ -82,7 +84,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
   const select = database.prepare<[RequestId], RecordRow>(
     `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
   );
-  const close = database.prepare<[RecordRow]>(`
+  const close = prepareRow<RecordRow>(`
     UPDATE requests SET owner = NULL, status = :status, completed_at_ms = :completedAtMs, input_tokens = :inputTokens,
       cached_tokens = :cachedTokens, cache_write_tokens = :cacheWriteTokens, output_tokens = :outputTokens,
       reasoning_tokens = :reasoningTokens, total_tokens = :totalTokens, usage_estimated = :usageEstimated, cost_micro = :costMicro,
@@ -105,7 +107,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return closed.status;
   }
 
-  const insertEnded = database.prepare<[DraftRow & RecordRow]>(`
+  const insertEnded = prepareRow<DraftRow & RecordRow>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens, status,
       completed_at_ms, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens,
       usage_estimated, cost_micro, incomplete_reason, error_code, upstream)

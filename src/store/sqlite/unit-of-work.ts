@@ -10,6 +10,7 @@ import {
   type UnitOfWork,
 } from '../shared/unit-of-work.ts';
 import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { rowStatements } from './row-statements.ts';
 
 export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Runs before an operation reads the tables, and at the end. */
@@ -21,6 +22,7 @@ export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
 const AT_ONCE = 8;
 
 export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
+  const prepareRow = rowStatements(database);
   const selectKey = `SELECT ${KEY_ACCOUNT_COLUMNS} FROM keys WHERE`;
   const selectGroup = `SELECT ${GROUP_ACCOUNT_COLUMNS} FROM groups WHERE`;
   const selectBySeq = database.prepare<[number], Account>(`${selectKey} seq = ?`);
@@ -30,8 +32,8 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const funds = `balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
       month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
       minute_tokens = :minuteTokens`;
-  const update = database.prepare<[Account]>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
-  const updateGroup = database.prepare<[Account]>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);
+  const update = prepareRow<Account>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
+  const updateGroup = prepareRow<Account>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);
   const insertEntries = Array.from({ length: AT_ONCE }, (_, index) => prepareInsertEntries(database, index + 1));
   // An overflow, whatever backends report, would keep records from becoming final.
   const columns = USAGE_SUMS.map(({ column }) => column);
@@ -39,16 +41,16 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const sums = columns.map((each) => `${each} = min(${each} + excluded.${each}, ${Number.MAX_SAFE_INTEGER})`);
   const named = (table: string, whose: string) => countedName(table, whose, ':model');
   const ofHour = 'hour = :startHour AND caller = :caller';
-  const upsertUsage = database.prepare<[UsageSumRow]>(`
+  const upsertUsage = prepareRow<UsageSumRow>(`
     INSERT INTO usage (hour, caller, model, ${columns.join(', ')})
     VALUES (:startHour, :caller, ${named('usage', ofHour)}, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
-  const upsertGroupUsage = database.prepare<[GroupUsageRow]>(`
+  const upsertGroupUsage = prepareRow<GroupUsageRow>(`
     INSERT INTO group_usage (group_id, hour, caller, model, ${columns.join(', ')})
     VALUES (:groupId, :startHour, :caller, ${named('group_usage', `group_id = :groupId AND ${ofHour}`)}, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
-  const forget = database.prepare<[HourSpan]>(
+  const forget = prepareRow<HourSpan>(
     'UPDATE usage_rollups SET is_current = 0 WHERE until > :from AND start <= :until',
   );
 
