@@ -1,4 +1,4 @@
-import type { RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { RoutedInputCounter } from '../../backend/backends.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -16,7 +16,7 @@ import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
 import { askedOf, isLarge, type TranslationSettings } from '../../requests/prepare.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
-import { onceServed } from '../until-served.ts';
+import { untilServed } from '../until-served.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
   readonly inputCounter: RoutedInputCounter;
@@ -47,7 +47,7 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     facts.model = input.model;
     const headers = await options.admission.admitFree(caller.key, input);
     const window = options.models.present?.find(input.model, input.backendModel)?.context_window;
-    const counted = await count(input, { caller, signal: whenGone(res) }, options);
+    const counted = await count(input, { caller, signal: untilServed(res) }, options);
     nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, input.leftOut);
     res.set(headers).json({
       object: 'response.input_tokens',
@@ -102,10 +102,4 @@ async function estimate(
     const [name] = caller.identity;
     return estimator.estimateInput({ model, caller: name, inputSize });
   }
-}
-
-function whenGone(res: Response): AbortSignal {
-  const gone = new AbortController();
-  onceServed(res, () => gone.abort());
-  return gone.signal;
 }
