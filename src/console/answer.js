@@ -111,11 +111,10 @@ function growingMarkdown(follow) {
   const node = paragraph('');
   let text = '';
   let isWaiting = false;
-  let hasEnded = false;
 
   /** Draws what has come since the last time. */
   function draw() {
-    if (!isWaiting || hasEnded) return;
+    if (!isWaiting) return;
     isWaiting = false;
     const startMs = performance.now();
     follow();
@@ -136,7 +135,7 @@ function growingMarkdown(follow) {
     draw,
     /** Draws no more. */
     end() {
-      hasEnded = true;
+      isWaiting = false;
     },
   };
 }
