@@ -1,7 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { AccountId, KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
-import { exceededBy, type RateKind } from '../core/money/rates.ts';
+import { exceededBy, type RateCorrection, type RateKind } from '../core/money/rates.ts';
 import { GROUP_UNUSABLE } from './keys.ts';
 import { createReads } from './reads.ts';
 
@@ -40,8 +40,11 @@ export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits' | 'group'>;
 export interface RateCharge {
   /** The names and formats are OpenAI's. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Replaces the tokens that were taken by those that were used. */
-  correct(tokens: number): void;
+  /**
+   * Returns what the end of the record is to correct, so that the tokens that were used stand in the place of those that were
+   * taken; null if that changes nothing.
+   */
+  correct(tokens: number): RateCorrection | null;
 }
 
 export interface RateLimitState {
@@ -55,7 +58,7 @@ export interface LimitState {
   readonly remaining: number;
 }
 
-export const NO_RATE_CHARGE: RateCharge = { headers: {}, correct: () => undefined };
+export const NO_RATE_CHARGE: RateCharge = { headers: {}, correct: () => null };
 
 /** Another process may give tokens back, so a refusal is repeated only this long. */
 const REFUSED_FOR_MS = 200;
@@ -71,7 +74,7 @@ export function createRateLimits({
   accounts,
   nowMs,
 }: {
-  readonly accounts: Pick<AccountStore, 'takeRate' | 'correctRate' | 'findRate'>;
+  readonly accounts: Pick<AccountStore, 'takeRate' | 'findRate'>;
   readonly nowMs: () => number;
 }): RateLimits {
   const refused = new Map<KeyId, Refused>();
@@ -102,10 +105,8 @@ export function createRateLimits({
         if (known !== undefined && !isFinal(known)) refused.delete(keyId);
         // Nothing reads the counts of a past minute.
         const isOver = nowMs() - takenAtMs > rates.resetMs;
-        if (rates.tokensPerMinute === null || used === tokens || isOver) return;
-        // The count holds for this minute only, so a failed write needs no retry.
-        const counted = rates.group === undefined ? [keyId] : [keyId, rates.group.id];
-        void accounts.correctRate(counted, rates.minute, used - tokens).catch(() => undefined);
+        if (rates.tokensPerMinute === null || used === tokens || isOver) return null;
+        return { minute: rates.minute, tokens: used - tokens };
       },
     };
   }

@@ -373,11 +373,12 @@ function writeEnd(
     estimateUsage: () => estimator.estimateUsage(modelCall, draft.estimatedInputTokens),
     costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
   });
-  // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;
-  taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
+  const correction = taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
   if (!hasBegun) return { written: writeAtOnce(draft, outcome, store), keepsKey: false };
-  const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
+  const { requestId } = draft;
+  const written =
+    outcome === 'discard' ? store.discard(requestId, correction) : store.finish(requestId, outcome, correction);
   return {
     written: written.catch((error: unknown) => {
       incoming.facts.isToldEarly = true;

@@ -55,8 +55,6 @@ export interface AccountStore extends GroupStore {
   rollUpUsage(): Promise<boolean>;
   /** Counts a request without a record. `accept` counts requests with a record. */
   takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
-  /** Adds tokens, which may be negative. Does nothing when the minute is over. */
-  correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): Promise<void>;
   /** Returns how a key, or a group, stands by its own limits. */
   findRate(accountId: AccountId): Promise<RateStanding | undefined>;
   /** Keeps the HMAC of a key that the backend has accepted. The latest 10,000 are kept. */

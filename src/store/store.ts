@@ -1,4 +1,5 @@
 import type { RecordedEndpoint } from '../core/ids.ts';
+import type { RateCorrection } from '../core/money/rates.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { GroupId, RequestId } from '../contract/ids.ts';
@@ -22,11 +23,11 @@ export interface Store extends AccountStore, OperatorStore, AlertStore, RequestS
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
-   * Writes the final state once, releases the hold, charges the cost and returns the status
-   * afterwards. A record with a requested cancel ends `cancelled`, whatever the outcome says. After
-   * an error the store retries until the database takes it.
+   * Writes the final state once, releases the hold, charges the cost, corrects the rate and returns
+   * the status afterwards. A record with a requested cancel ends `cancelled`, whatever the outcome
+   * says. After an error the store retries until the database takes it.
    */
-  finish(requestId: RequestId, outcome: Outcome): Promise<RecordStatus | undefined>;
+  finish(requestId: RequestId, outcome: Outcome, correction?: RateCorrection | null): Promise<RecordStatus | undefined>;
   /**
    * Writes a record that was never accepted in its final state, in the place of `accept` and
    * `finish`. The draft has neither an idempotency key nor a hold. After an error no record will
@@ -35,10 +36,10 @@ export interface Store extends AccountStore, OperatorStore, AlertStore, RequestS
   record(draft: RecordDraft, outcome: Outcome): Promise<void>;
   /**
    * Removes a record and its hold, after the backend refused the key of the caller. A record with a
-   * requested cancel ends `cancelled`, because the 202 promised that. Returns and retries as
-   * `finish` does.
+   * requested cancel ends `cancelled`, because the 202 promised that. Corrects, returns and retries
+   * as `finish` does.
    */
-  discard(requestId: RequestId): Promise<RecordStatus | undefined>;
+  discard(requestId: RequestId, correction?: RateCorrection | null): Promise<RecordStatus | undefined>;
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
   /** Also answers other processes that ask whether a request of this one runs. */
   listCancelRequested(): Promise<readonly RequestId[]>;

@@ -9,7 +9,7 @@ export function timeStore(store: Store, took: StoreTimer): Store {
   return {
     ...store,
     accept: (draft) => timed('accept', store.accept(draft), took),
-    finish: (requestId, outcome) => timed('finish', store.finish(requestId, outcome), took),
+    finish: (...end) => timed('finish', store.finish(...end), took),
     record: (draft, outcome) => timed('record', store.record(draft, outcome), took),
   };
 }

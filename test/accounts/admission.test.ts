@@ -62,7 +62,6 @@ describe('the admission of managed keys', () => {
             counted.push([keyId, tokens]);
             return Promise.resolve({ rates: STANDING });
           },
-          correctRate: () => Promise.resolve(),
           findRate: () => Promise.resolve(undefined),
         },
         nowMs,

@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import { createRateLimits, type RateLimits, type RateLimitedKey, type RateCharge } from '../../src/accounts/rates.ts';
 import type { GroupId } from '../../src/contract/ids.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import type { RateCorrection } from '../../src/core/money/rates.ts';
 import type { StoredKey } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { newDraft } from '../support/records.ts';
+import { newDraft, newOutcome } from '../support/records.ts';
 import { NO_LIMITS, newGroupDraft, newKeyDraft } from '../support/keys.ts';
 
 /** The beginning of a minute. */
@@ -33,14 +34,30 @@ describe('rate limits', () => {
     return store.createKey(newKeyDraft({ groupId }));
   }
 
+  interface Taken extends Pick<RateCharge, 'headers'> {
+    /** Ends the record after so many tokens. Resolves with what was corrected. */
+    use(tokens: number): Promise<RateCorrection | null>;
+  }
+
   /** As a request takes it that is to have a record. */
-  async function take(key: RateLimitedKey, tokens: number): Promise<RateCharge> {
+  async function take(key: RateLimitedKey, tokens: number): Promise<Taken> {
     const { keyId } = key;
     limits.check(key, tokens);
     accepts += 1;
     const hold = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens };
-    const acceptance = await store.accept(newDraft({ hold, createdAtMs: nowMs }));
-    if (acceptance.kind === 'accepted') return limits.taken(keyId, tokens, acceptance.rates);
+    const draft = newDraft({ hold, createdAtMs: nowMs });
+    const acceptance = await store.accept(draft);
+    if (acceptance.kind === 'accepted') {
+      const taken = limits.taken(keyId, tokens, acceptance.rates);
+      return {
+        headers: taken.headers,
+        async use(used) {
+          const correction = taken.correct(used);
+          await store.finish(draft.requestId, newOutcome(), correction);
+          return correction;
+        },
+      };
+    }
     expect(acceptance).to.include({ kind: 'refused', code: 'rate_limit_exceeded' });
     throw limits.explain(keyId, tokens, 'rates' in acceptance ? acceptance.rates : undefined);
   }
@@ -123,7 +140,7 @@ describe('rate limits', () => {
 
   it('of a group get back what was not used', async () => {
     const { groupId } = await store.createGroup(newGroupDraft({ limits: { ...NO_LIMITS, tokensPerMinute: 100 } }));
-    (await take(await keyOf(groupId), 90)).correct(10);
+    await (await take(await keyOf(groupId), 90)).use(10);
     expect((await limits.show(groupId)).tokens).to.deep.equal({ limit: 100, remaining: 90 });
   });
 
@@ -165,9 +182,9 @@ describe('rate limits', () => {
       await refusal(key);
     });
 
-    const lates: readonly { name: string; end: (taken: RateCharge) => void }[] = [
-      { name: 'what was estimated before turns out to be less', end: (taken) => taken.correct(0) },
-      { name: 'what was estimated before turns out to be more', end: (taken) => taken.correct(50) },
+    const lates: readonly { name: string; end: (taken: Taken) => Promise<unknown> }[] = [
+      { name: 'what was estimated before turns out to be less', end: (taken) => taken.use(0) },
+      { name: 'what was estimated before turns out to be more', end: (taken) => taken.use(50) },
     ];
     for (const { name, end } of lates) {
       it(`do not change when ${name}`, async () => {
@@ -175,7 +192,7 @@ describe('rate limits', () => {
         const taken = await take(key, 10);
         nowMs += 60_000;
         await take(key, 10);
-        end(taken);
+        await end(taken);
         expect(await remaining(key)).to.deep.equal([2, 90]);
       });
     }
@@ -198,14 +215,14 @@ describe('rate limits', () => {
     it(`count ${used} tokens that were used in the place of 40 that were expected`, async () => {
       const key = await keyWith(2, 100);
       const taken = await take(key, 40);
-      taken.correct(used);
+      await taken.use(used);
       expect(await remaining(key)).to.deep.equal([1, left]);
     });
   }
 
   it('take a debt of tokens into account for those who ask for some, and not for those who ask for none', async () => {
     const key = await keyWith(null, 100);
-    (await take(key, 40)).correct(130);
+    await (await take(key, 40)).use(130);
     await refusal(key, 1);
     await take(key, 0);
   });
@@ -279,7 +296,7 @@ describe('rate limits', () => {
       const key = await keyWith(null, 100);
       const taken = await take(key, 60);
       await refusal(key, 41);
-      taken.correct(10);
+      await taken.use(10);
       await take(key, 90);
     });
 
@@ -346,22 +363,12 @@ describe('rate limits', () => {
     });
 
   it('correct nothing in the store when the minute is over, or there is nothing to correct', async () => {
-    const corrections: number[] = [];
-    const counted = {
-      ...store,
-      correctRate: (...[accountIds, minute, tokens]: Parameters<Store['correctRate']>) => {
-        corrections.push(tokens);
-        return store.correctRate(accountIds, minute, tokens);
-      },
-    };
-    limits = createRateLimits({ accounts: counted, nowMs: () => nowMs });
     const key = await keyWith(null, 100);
-    (await take(key, 10)).correct(10);
-    (await take(await keyWith(5), 10)).correct(3);
-    (await take(key, 10)).correct(7);
+    expect(await (await take(key, 10)).use(10)).to.equal(null);
+    expect(await (await take(await keyWith(5), 10)).use(3)).to.equal(null);
+    expect(await (await take(key, 10)).use(7)).to.deep.equal({ minute: MINUTE_MS / 60_000, tokens: -3 });
     const late = await take(key, 10);
     nowMs += 60_001;
-    late.correct(3);
-    expect(corrections).to.deep.equal([-3]);
+    expect(await late.use(3)).to.equal(null);
   });
 });

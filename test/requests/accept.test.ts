@@ -342,9 +342,9 @@ describe('a request that was accepted', () => {
       store = {
         ...below,
         accept: (draft) => (calls.push('accept'), below.accept(draft)),
-        finish: (requestId, outcome) => (calls.push('finish'), below.finish(requestId, outcome)),
+        finish: (...end) => (calls.push('finish'), below.finish(...end)),
         record: (draft, outcome) => (calls.push('record'), below.record(draft, outcome)),
-        discard: (requestId) => (calls.push('discard'), below.discard(requestId)),
+        discard: (...end) => (calls.push('discard'), below.discard(...end)),
       };
     });
 

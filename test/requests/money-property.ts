@@ -243,7 +243,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       }
       return acceptance;
     },
-    finish(requestId, outcome) {
+    finish(requestId, outcome, correction) {
       const live = lives.get(requestId) ?? expect.fail('it was never asked for');
       const { hold, step, counted, hasSpoken } = live;
       if (hold === undefined) expect.fail('it was never let in');
@@ -258,7 +258,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       });
       if ((outcome.costMicro ?? 0) > hold.heldMicro) beyond += 1;
       largestHold.set(hold.keyId, Math.max(hold.heldMicro, largestHold.get(hold.keyId) ?? 0));
-      return store.finish(requestId, outcome);
+      return store.finish(requestId, outcome, correction);
     },
   };
 

@@ -324,9 +324,11 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
       inOneMinute('get tokens back', async () => {
         const groupId = await groupWithLimits({ tokensPerMinute: 100 });
         const keyId = await makeKey(groupId);
-        expect(await ask(keyId, 90)).to.equal('accepted');
+        const draft = draftOf(keyId, 0, 90);
+        await store.accept(draft);
         const minute = (await store.findRate(groupId))?.minute ?? 0;
-        await store.correctRate([keyId, groupId], minute, -50);
+        await store.updateKey(keyId, { groupId: await groupWithLimits({ tokensPerMinute: 100 }) });
+        await store.finish(draft.requestId, newOutcome(), { minute, tokens: -50 });
         expect(await store.findRate(groupId)).to.include({ requests: 1, tokens: 40 });
       });
     });

@@ -1,9 +1,10 @@
 /** What every engine promises about requests and tokens per minute; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
+import type { RateCorrection } from '../../src/core/money/rates.ts';
 import type { KeyDraft, KeyLimits } from '../../src/store/keys.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
-import { NO_LIMITS, newGroupId, newKeyDraft, newKeyId } from '../support/keys.ts';
+import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';
@@ -144,42 +145,75 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
 
     inOneMinute('put what was used in the place of what was expected', async () => {
       const keyId = await makeKey({ tokensPerMinute: 100 });
-      await ask(keyId, 40);
+      const [first, second, ...others] = [draftOf(keyId, 40), draftOf(keyId), draftOf(keyId), draftOf(keyId)];
+      for (const draft of [first, second, ...others]) await store.accept(draft);
       const minute = (await store.findRate(keyId))?.minute ?? 0;
-      await store.correctRate([keyId], minute, 90);
-      expect(await used(keyId)).to.deep.equal([1, 130]);
-      expect(await ask(keyId, 1)).to.deep.equal(['rate_limit_exceeded', 1, 130]);
-      expect(await ask(keyId, 0)).to.deep.equal(['accepted', 2, 130]);
-      await store.correctRate([keyId], minute, -1000);
-      expect(await used(keyId)).to.deep.equal([2, 0]);
-      await store.correctRate([keyId], minute, Number.MAX_SAFE_INTEGER);
-      await store.correctRate([keyId], minute, Number.MAX_SAFE_INTEGER);
-      expect(await used(keyId)).to.deep.equal([2, Number.MAX_SAFE_INTEGER]);
-      await store.correctRate([newKeyId(), newGroupId()], minute, 1);
+      await store.finish(first.requestId, newOutcome(), { minute, tokens: 90 });
+      expect(await used(keyId)).to.deep.equal([4, 130]);
+      expect(await ask(keyId, 1)).to.deep.equal(['rate_limit_exceeded', 4, 130]);
+      expect(await ask(keyId, 0)).to.deep.equal(['accepted', 5, 130]);
+      await store.finish(second.requestId, newOutcome(), { minute, tokens: -1000 });
+      expect(await used(keyId)).to.deep.equal([5, 0]);
+      for (const { requestId } of others) {
+        await store.finish(requestId, newOutcome(), { minute, tokens: Number.MAX_SAFE_INTEGER });
+      }
+      expect(await used(keyId)).to.deep.equal([5, Number.MAX_SAFE_INTEGER]);
+      const half = store.finish(first.requestId, newOutcome(), { minute, tokens: 0.5 });
+      expect(await half.catch((error: unknown) => error)).to.be.instanceOf(RangeError);
     });
 
-    inOneMinute('correct a rate together with the end of the record', async () => {
-      const keyId = await makeKey({ tokensPerMinute: 100 }, { creditsMicro: 100 });
-      const draft = draftOf(keyId, 40, 30);
+    for (const { how, end, balanceMicro } of [
+      {
+        how: 'the end of a record',
+        end: ({ requestId }: RecordDraft, correction: RateCorrection) =>
+          store.finish(requestId, newOutcome({ costMicro: 12 }), correction),
+        balanceMicro: 88,
+      },
+      {
+        how: 'the removal of a record',
+        end: ({ requestId }: RecordDraft, correction: RateCorrection) => store.discard(requestId, correction),
+        balanceMicro: 100,
+      },
+      {
+        how: 'the removal of a record that was to be cancelled',
+        end: async ({ requestId, caller }: RecordDraft, correction: RateCorrection) => {
+          await store.requestCancel(caller, requestId);
+          await store.discard(requestId, correction);
+        },
+        balanceMicro: 100,
+      },
+    ]) {
+      inOneMinute(`correct a rate once, with ${how}`, async () => {
+        const keyId = await makeKey({ tokensPerMinute: 100 }, { creditsMicro: 100 });
+        const draft = draftOf(keyId, 40, 30);
+        await store.accept(draft);
+        const minute = (await store.findRate(keyId))?.minute ?? 0;
+        for (let times = 0; times < 2; times += 1) await end(draft, { minute, tokens: -15 });
+        expect(await used(keyId)).to.deep.equal([1, 25]);
+        expect(await store.findKey(keyId)).to.include({ balanceMicro, heldMicro: 0 });
+      });
+    }
+
+    inOneMinute('correct nothing for a key that was deleted meanwhile', async () => {
+      const keyId = await makeKey({ tokensPerMinute: 100 });
+      const draft = draftOf(keyId, 40);
       await store.accept(draft);
       const minute = (await store.findRate(keyId))?.minute ?? 0;
-      await Promise.all([
-        store.correctRate([keyId], minute, -15),
-        store.finish(draft.requestId, newOutcome({ costMicro: 12 })),
-      ]);
-      expect(await used(keyId)).to.deep.equal([1, 25]);
-      expect(await store.findKey(keyId)).to.include({ balanceMicro: 88, heldMicro: 0 });
+      await store.deleteKey(keyId);
+      expect(await store.finish(draft.requestId, newOutcome(), { minute, tokens: 1 })).to.equal('succeeded');
+      expect(await store.findRate(keyId)).to.equal(undefined);
     });
 
     inOneMinute('begin anew in the next minute, in which nothing of the last one is corrected', async () => {
       const keyId = await makeKey({ requestsPerMinute: 1, tokensPerMinute: 100 });
-      await ask(keyId, 100);
+      const draft = draftOf(keyId, 100);
+      await store.accept(draft);
       const minute = (await store.findRate(keyId))?.minute ?? 0;
       await nextMinute();
       await nextMinute();
       expect(await used(keyId)).to.deep.equal([0, 0]);
       expect(await ask(keyId, 10)).to.deep.equal(['accepted', 1, 10]);
-      await store.correctRate([keyId], minute - 1, -5);
+      await store.finish(draft.requestId, newOutcome(), { minute: minute - 1, tokens: -5 });
       expect(await used(keyId)).to.deep.equal([1, 10]);
     });
 

@@ -25,6 +25,12 @@ export interface RateStanding extends RateLimits {
 
 export type RateKind = 'requests' | 'tokens';
 
+/** What is added to the tokens of a minute, once it is known how many were used. May be negative. */
+export interface RateCorrection {
+  readonly minute: number;
+  readonly tokens: number;
+}
+
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -89,8 +95,8 @@ export function countRequest(counts: RateCounts, tokens: number): RateCounts {
   return { minute, minuteRequests: minuteRequests + 1, minuteTokens: Math.min(minuteTokens + tokens, MAX) };
 }
 
-/** Returns the counts with more or fewer tokens; undefined when the minute is over. */
-export function correctTokens(counts: RateCounts, minute: number, tokens: number): RateCounts | undefined {
+/** Returns the corrected counts; undefined when the minute is over. */
+export function correctTokens(counts: RateCounts, { minute, tokens }: RateCorrection): RateCounts | undefined {
   if (counts.minute !== minute) return undefined;
   return { ...counts, minuteTokens: Math.min(Math.max(counts.minuteTokens + tokens, 0), MAX) };
 }

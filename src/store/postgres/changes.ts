@@ -5,6 +5,7 @@
  */
 import type { AccountId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/errors.ts';
+import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
 import { prepareCharges, type PaidRow } from '../shared/charges.ts';
@@ -40,7 +41,6 @@ const NAMES = [
   'requestCancel',
   'requestCancelOfAny',
   'takeRate',
-  'correctRate',
 ] as const;
 export type ChangeName = (typeof NAMES)[number];
 export type Change = { readonly [Name in ChangeName]: OperationOf<Name> }[ChangeName];
@@ -176,24 +176,25 @@ export async function writeChanges(
     return refusal;
   }
 
-  function finish(outcome: OutcomeRow): RecordStatus | null {
+  function finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null {
     const record = records.get(outcome.requestId);
     if (record === undefined) return null;
-    return isFinal(record) ? record.status : end(record, outcome);
+    return isFinal(record) ? record.status : end(record, outcome, correction);
   }
 
-  function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
+  function end(record: RecordRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
     const closed = closeRecord(record, outcome);
     note(closed);
     if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freed.add(record.requestId);
     charges.end(closed);
+    charges.correctRate(closed, correction);
     return closed.status;
   }
 
   function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
     const made = records.get(draft.requestId);
     if (made === undefined) return 'late';
-    end(made, outcome);
+    end(made, outcome, null);
     return null;
   }
 
@@ -205,19 +206,20 @@ export async function writeChanges(
     return null;
   }
 
-  function discard(requestId: RequestId, nowMs: number): RecordStatus | null {
+  function discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
     const record = records.get(requestId);
     if (record === undefined) return null;
     if (isFinal(record)) return record.status;
-    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs));
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs), correction);
     charges.settleHold(record, nowMs);
+    charges.correctRate(record, correction);
     remove(requestId);
     return null;
   }
 
   function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
     const record = records.get(requestId);
-    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
     charges.undoEnd(record);
     remove(requestId);
     return null;
@@ -251,13 +253,13 @@ export async function writeChanges(
       case 'acceptPaid':
         return acceptPaid(change[1], change[2], change[3]);
       case 'finish':
-        return finish(change[1]);
+        return finish(change[1], change[2]);
       case 'record':
         return record(change[1], change[2]);
       case 'undoRecord':
         return undoRecord(change[1]);
       case 'discard':
-        return discard(change[1], change[2]);
+        return discard(change[1], change[2], change[3]);
       case 'undoAccept':
         return undoAccept(change[1], change[2]);
       case 'requestCancel':
@@ -266,8 +268,6 @@ export async function writeChanges(
         return requestCancel(change[1], change[2]);
       case 'takeRate':
         return charges.takeRate(change[1], change[2], change[3]);
-      case 'correctRate':
-        return charges.correctRate(change[1], change[2], change[3]);
       default:
         return unreachable(change);
     }
@@ -350,7 +350,6 @@ function toRequestId(change: Change): readonly RequestId[] {
 }
 
 function toAccountIds(change: Change): readonly AccountId[] {
-  if (change[0] === 'correctRate') return change[1];
   return change[0] === 'takeRate' ? [change[1]] : [];
 }
 

@@ -1,4 +1,4 @@
-import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
+import type { GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { Hold, Refusal } from '../keys.ts';
 import { refund, refusalOf, reserve, settle } from './funds.ts';
 import {
@@ -8,6 +8,7 @@ import {
   exceededBy,
   standingOf,
   tighterOf,
+  type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
 import type { Account, UnitOfWork } from './unit-of-work.ts';
@@ -65,13 +66,12 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omi
     return 'refused' in payers ? payers : { refused: null, ofGroup: false, rates: count(payers, tokens, atMs) };
   }
 
-  function correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): null {
-    for (const id of accountIds) {
-      const account = funds.find(id);
-      const counts = account && correctTokens(account, minute, tokens);
-      if (account !== undefined && counts !== undefined) funds.count(account.seq, counts);
+  function correctRate(record: Pick<Settled, 'key' | 'groupId'>, correction: RateCorrection | null): void {
+    if (correction === null) return;
+    for (const account of payersOf(record)) {
+      const counts = correctTokens(account, correction);
+      if (counts !== undefined) funds.count(account.seq, counts);
     }
-    return null;
   }
 
   /** Returns the key and its group, if both let the request in. */

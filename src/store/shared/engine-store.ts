@@ -1,4 +1,5 @@
 import type { ApiError } from '../../core/errors.ts';
+import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
@@ -55,9 +56,10 @@ export function createEngineStore({
         if (record !== undefined) return { kind: 'duplicate', record: toRecord(record) };
       }
     },
-    async finish(requestId, outcome) {
+    async finish(requestId, outcome, correction = null) {
       if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
-      const finished = queue.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true });
+      checkCorrection(correction);
+      const finished = queue.call(['finish', toOutcomeRow(requestId, outcome), correction], { isKept: true });
       return (await finished.finally(() => confirmations.remove(requestId))) ?? undefined;
     },
     async record(draft, outcome) {
@@ -67,8 +69,9 @@ export function createEngineStore({
       const undo = ['undoRecord', requestId] as const;
       if ((await queue.call(['record', row, toOutcomeRow(requestId, outcome)], { undo })) === 'late') throw tooLate();
     },
-    async discard(requestId) {
-      const discarded = queue.call(['discard', requestId, clock()], { isKept: true });
+    async discard(requestId, correction = null) {
+      checkCorrection(correction);
+      const discarded = queue.call(['discard', requestId, clock(), correction], { isKept: true });
       return (await discarded.finally(() => confirmations.remove(requestId))) ?? undefined;
     },
     async requestCancel(caller, requestId) {
@@ -190,6 +193,10 @@ function checkHold({ heldMicro, interruptedCostMicro, tokens }: Hold): void {
   checkAmount(heldMicro);
   checkAmount(tokens);
   if (interruptedCostMicro !== null) checkAmount(interruptedCostMicro);
+}
+
+function checkCorrection(correction: RateCorrection | null): void {
+  if (correction !== null) checkAmount(Math.abs(correction.tokens));
 }
 
 function toDecision(row: RecordRow | 'late' | null): Decision {

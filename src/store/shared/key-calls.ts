@@ -130,10 +130,6 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       const { refused, ofGroup, rates } = await queue.call(['takeRate', keyId, tokens, clock()]);
       return { ...(refused !== null && { refused }), ...(ofGroup && { ofGroup }), ...toRates(rates) };
     },
-    async correctRate(accountIds, minute, tokens) {
-      checkAmount(Math.abs(tokens));
-      await queue.call(['correctRate', accountIds, minute, tokens]);
-    },
     async findRate(accountId) {
       return toRates(await queue.call(['findRate', accountId, clock()], LOOKUP)).rates;
     },

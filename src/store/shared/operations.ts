@@ -1,6 +1,6 @@
 import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
-import type { RateStanding } from '../../core/money/rates.ts';
+import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
 import type { ClaimRow, SpendingRow, SpendingStep } from './alert-rows.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
@@ -29,12 +29,13 @@ export interface Operations {
   accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null;
   /** A duplicate is found even when the funds are used up. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
-  finish(outcome: OutcomeRow): RecordStatus | null;
+  /** Corrects the rate of who pays, if the record was not final yet. */
+  finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null;
   /** As `accept` and `finish` of a draft that nothing can repeat. Returns `late` after its deadline. */
   record(draft: DraftRow, outcome: OutcomeRow): 'late' | null;
   /** Takes back all of `record`, of which nobody was told. */
   undoRecord(requestId: RequestId): null;
-  discard(requestId: RequestId, nowMs: number): RecordStatus | null;
+  discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null;
   /**
    * As `discard`, after an `accept` that nobody was told of. Takes back what a recovery has closed
    * and charged meanwhile, unless somebody was told of that.
@@ -84,7 +85,6 @@ export interface Operations {
 
   /** PostgreSQL counts by its own clock instead of `nowMs`. */
   takeRate(keyId: KeyId, tokens: number, nowMs: number): CountedRow;
-  correctRate(accountIds: readonly AccountId[], minute: number, tokens: number): null;
   findRate(accountId: AccountId, nowMs: number): RateStanding | null;
 
   sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan, limit: number): readonly UsageSumRow[];

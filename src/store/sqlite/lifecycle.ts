@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
+import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';
 import type { Charges, PaidRow } from '../shared/charges.ts';
 import { isOver } from '../shared/deadline.ts';
@@ -93,17 +94,18 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     WHERE seq = :seq`);
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
 
-  function finish(outcome: OutcomeRow): RecordStatus | null {
+  function finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null {
     const record = select.get(outcome.requestId);
     if (record === undefined) return null;
-    return isFinal(record) ? record.status : end(record, outcome);
+    return isFinal(record) ? record.status : end(record, outcome, correction);
   }
 
-  function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
+  function end(record: RecordRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
     const closed = closeRecord(record, outcome);
     close.run(closed);
     if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freeIdempotencyKey.run(record.seq);
     charges.end(closed);
+    charges.correctRate(closed, correction);
     return closed.status;
   }
 
@@ -134,19 +136,20 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
 
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
 
-  function discard(requestId: RequestId, nowMs: number): RecordStatus | null {
+  function discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
     const record = select.get(requestId);
     if (record === undefined) return null;
     if (isFinal(record)) return record.status;
-    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs));
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs), correction);
     remove.run(record.seq);
     charges.settleHold(record, nowMs);
+    charges.correctRate(record, correction);
     return null;
   }
 
   function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
     const record = select.get(requestId);
-    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
     remove.run(record.seq);
     charges.undoEnd(record);
     return null;

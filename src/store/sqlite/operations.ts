@@ -35,7 +35,6 @@ const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'discard',
   'undoAccept',
   'takeRate',
-  'correctRate',
   'find',
   'findDuplicate',
   'asOwner',
@@ -83,7 +82,6 @@ function prepareOperations(
       return account === undefined ? null : standingOf(account, nowMs);
     },
     takeRate: charges.takeRate,
-    correctRate: charges.correctRate,
     ...prepareLifecycle(database, lifecycle),
     ...prepareLists(database),
     ...prepareOperator(database),

@@ -101,7 +101,7 @@ if (server !== undefined) {
       const [first, second] = await twoKeys();
       const batch: readonly Change[] = [
         ['takeRate', second, 0, 0],
-        ['correctRate', [first], 0, 1],
+        ['takeRate', first, 0, 0],
       ];
       await expectInOrder({ first: lockKey(first), second: lockKey(second), batch });
     });
@@ -111,7 +111,7 @@ if (server !== undefined) {
       await store.accept(first);
       await store.accept(second);
       await database.run(`UPDATE requests SET model = 'moved' WHERE request_id = '${first.requestId}'`);
-      const finish = (draft: typeof first): Change => ['finish', toOutcomeRow(draft.requestId, newOutcome())];
+      const finish = (draft: typeof first): Change => ['finish', toOutcomeRow(draft.requestId, newOutcome()), null];
       await expectInOrder({
         first: lockRecord(first.requestId),
         second: lockRecord(second.requestId),
@@ -157,7 +157,7 @@ if (server !== undefined) {
       const { keyId } = await store.createKey(newKeyDraft());
       const draft = newDraft({ hold: newHold(keyId, 1) });
       await store.accept(draft);
-      const batch: readonly Change[] = [['finish', toOutcomeRow(draft.requestId, newOutcome({ costMicro: 1 }))]];
+      const batch: readonly Change[] = [['finish', toOutcomeRow(draft.requestId, newOutcome({ costMicro: 1 })), null]];
       await expectInOrder({ first: lockRecord(draft.requestId), second: lockKey(keyId), batch });
     });
 
@@ -192,7 +192,7 @@ if (server !== undefined) {
       ) => `INSERT INTO usage (hour, caller, model, requests, failed, cancelled, input_tokens,
         cached_tokens, output_tokens, reasoning_tokens, cost_micro, duration_ms)
         VALUES (0, '${keyId}', '${model}', 0, 0, 0, 0, 0, 0, 0, 0, 0)`;
-      const batch = ends.toReversed().map((end): Change => ['finish', end]);
+      const batch = ends.toReversed().map((end): Change => ['finish', end, null]);
       await expectInOrder({ first: note('a'), second: note('b'), batch });
       const one = newDraft({ model: 'a', caller: [keyId], hold: newHold(keyId, 1) });
       await store.accept(one);
@@ -200,7 +200,7 @@ if (server !== undefined) {
       await expectInOrder({
         first: lockKey(keyId),
         second: note('c'),
-        batch: [['finish', toOutcomeRow(one.requestId, newOutcome({ costMicro: 1, completedAtMs: 0 }))]],
+        batch: [['finish', toOutcomeRow(one.requestId, newOutcome({ costMicro: 1, completedAtMs: 0 })), null]],
       });
     });
   });

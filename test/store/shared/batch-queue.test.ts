@@ -46,14 +46,14 @@ describe('the queue', () => {
   }
 
   const id = newRequestId();
-  const accept = (queue: BatchQueue) => queue.call(PROBE, { undo: ['discard', id, 0] });
+  const accept = (queue: BatchQueue) => queue.call(PROBE, { undo: ['discard', id, 0, null] });
   const finish = (queue: BatchQueue) => queue.call(DISCARD, { isKept: true });
   const create = (queue: BatchQueue) => queue.call(PROBE, { undo: ['deleteKeys', [newKeyId()]] });
   const find = (queue: BatchQueue) => queue.call(['find', ['c'], id], { isLookup: true });
   const sum = (queue: BatchQueue) =>
     queue.call(['sumUsage', null, 'day', { from: 0, until: 1 }, 1], { isLookup: true, isList: true });
   const PROBE = ['probeWrite'] as const;
-  const DISCARD = ['discard', id, 0] as const;
+  const DISCARD = ['discard', id, 0, null] as const;
 
   function succeed(batch: readonly Operation[]): Reply {
     return { results: batch.map(() => null) };

@@ -96,6 +96,7 @@ describe('the engine', () => {
     const finish = ({ requestId }: RecordDraft): Operation => [
       'finish',
       toOutcomeRow(requestId, newOutcome({ costMicro: 3 })),
+      null,
     ];
     const balance: Operation = ['findKey', key.keyId];
     const credit: Operation = ['credit', key.keyId, { kind: 'grant', amountMicro: 1000, note: '', createdAtMs: 1 }];
