@@ -10,12 +10,14 @@ export function spreadOverTurns(mostInTurn: number): (owner: string, begin: () =
   let isTurnAhead = false;
 
   return (owner, begin) => {
-    lookAhead();
     if (begun < mostInTurn && waiting.isEmpty()) {
       begun += 1;
+      // Less than half may be counted for longer than its turn, so that what comes alone asks for none.
+      if (begun * 2 >= mostInTurn) lookAhead();
       begin();
       return;
     }
+    lookAhead();
     waiting.add(owner, begin);
   };
 

@@ -31,6 +31,18 @@ describe('work that is spread over turns of the event loop', () => {
     expect(begun).to.deep.equal(['3', '4']);
   });
 
+  it('asks for a turn only after half of what may begin in one', async () => {
+    const immediates = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Immediate').length;
+    takeTurn = spreadOverTurns(4);
+    add('a', '1');
+    expect(immediates()).to.equal(0);
+    await new Promise(setImmediate);
+    add('a', '2');
+    expect(immediates()).to.equal(1);
+    add('a', '3', '4', '5');
+    expect(await turns()).to.deep.equal([['1', '2', '3', '4'], ['5']]);
+  });
+
   it('begins so much in each turn, in its order', async () => {
     add('a', '1', '2', '3', '4', '5');
     expect(await turns()).to.deep.equal([['1', '2'], ['3', '4'], ['5']]);
