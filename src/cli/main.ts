@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { findStartProblem } from '../process/start-problem.ts';
+import { keepRequestsYoung } from '../process/young-objects.ts';
 import { CliError } from './context.ts';
 
 const problem = findStartProblem();
@@ -14,6 +15,7 @@ if (problem === undefined) {
 
 async function run(): Promise<number> {
   // An old Node crashes while it loads the database driver, so this import comes after the check.
+  keepRequestsYoung();
   const { keepCompiled } = await import('../process/compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');

@@ -1,9 +1,11 @@
 /** `npm ci` runs this in a clone, so that the first start finds compiled sources. */
 import { join } from 'node:path';
 import { findNodeProblem } from './node-version.ts';
+import { keepRequestsYoung } from './young-objects.ts';
 
 if (findNodeProblem(process.versions.node) === undefined) {
   console.error('Compiling the gateway, so that its first start is quick. This takes some seconds …');
+  keepRequestsYoung();
   const { keepCompiled } = await import('./compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const loaded = [import('./serve.ts'), import('../gateway.ts'), import('../store/sqlite/worker.ts')];

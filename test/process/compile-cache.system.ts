@@ -28,8 +28,11 @@ describe('warm-up.ts, which npm ci runs', () => {
   it('has everything compiled that a start loads', async () => {
     const cache = join(folder, 'cache');
     const env = { NODE_COMPILE_CACHE: cache };
-    const countKept = () =>
-      readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+    // A cache that is there from the start has a folder more for threads, since V8 gets a flag after it. Names are those of sources.
+    const countKept = () => {
+      const files = readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      return new Set(files.map(({ name }) => name)).size;
+    };
     const warmUp = join(import.meta.dirname, '../../src/process/warm-up.ts');
     const { stderr } = await promisify(execFile)(process.execPath, [warmUp], { env });
     expect(stderr).to.match(/^Compiling the gateway, .* some seconds …\n$/);

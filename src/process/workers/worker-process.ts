@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { watchHandovers } from './handover.ts';
 import { openRpc, type Rpc } from '../../rpc/rpc.ts';
+import { KEEP_YOUNG } from '../young-objects.ts';
 import type { PrimaryService, WorkerService } from './messages.ts';
 
 export interface WorkerProcess {
@@ -19,7 +20,8 @@ export function forkWorker(service: PrimaryService): WorkerProcess {
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
   // `advanced` passes maps, dates and errors as they are.
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
+  const execArgv = [...process.execArgv, KEEP_YOUNG];
+  cluster.setupPrimary({ exec: fileURLToPath(file), args: [], execArgv, serialization: 'advanced' });
   const forked = cluster.fork();
   const giveBack = watchHandovers(forked.process);
   const post = (message: object): unknown => forked.send(message, () => undefined);

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { issueSecret } from '../../../src/accounts/keys.ts';
 import { createGateway, readConfig, type Gateway } from '../../../src/gateway.ts';
 import { openGateway } from '../../../src/process/serve.ts';
+import { keepRequestsYoung } from '../../../src/process/young-objects.ts';
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -22,6 +23,7 @@ const MANAGED = { AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'key-of-the-bench' };
 const PLENTY = 1_000_000_000_000;
 
 const [upstream = '', kind = 'records', databaseUrl = '', file = ''] = process.argv.slice(2);
+keepRequestsYoung();
 const baseUrl = `${upstream}/v1`;
 const apiKey = kind === 'managed' ? await issueKey() : undefined;
 const config = readConfig({
