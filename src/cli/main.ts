@@ -14,8 +14,8 @@ if (problem === undefined) {
 }
 
 async function run(): Promise<number> {
-  // An old Node crashes while it loads the database driver, so this import comes after the check.
   keepRequestsYoung();
+  // An old Node crashes while it loads the database driver, so this import comes after the check.
   const { keepCompiled } = await import('../process/compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');
