@@ -16,15 +16,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a finish that is lost',
     file: 'requests/accept.ts',
-    right: 'store.finish(draft.requestId, outcome)',
+    right: 'store.finish(requestId, outcome, correction)',
     wrong: 'Promise.resolve(outcome.status)',
     within: 50,
   },
   {
     name: 'a settlement that is made twice',
     file: 'store/sqlite/lifecycle.ts',
-    right: 'return isFinal(record) ? record.status : end(record, outcome);',
-    wrong: 'return end(record, outcome);',
+    right: 'return isFinal(record) ? record.status : end(record, outcome, correction);',
+    wrong: 'return end(record, outcome, correction);',
     within: 2000,
   },
   {
@@ -211,11 +211,18 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
+/** Returns the source with the fault in its one place. Throws when it finds no place any more, or several. */
+export function withFault(fault: Fault, source: string): string {
+  const parts = source.split(fault.right);
+  if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.right}`);
+  return parts.join(fault.wrong);
+}
+
 const HERE = new URL('.', import.meta.url);
 const SOURCES = new URL('../../src/', HERE).href;
 const TESTS = new URL('..', HERE).href;
 
-/** Loads the simulation once more, over sources with this fault. Throws when the fault finds no place any more. */
+/** Loads the simulation once more, over sources with this fault. Throws as `withFault` does. */
 export async function plant(fault: Fault): Promise<typeof import('./check.ts')> {
   const at = `?fault=${FAULTS.indexOf(fault)}`;
   const place = `${SOURCES}${fault.file}${at}`;
@@ -228,11 +235,7 @@ export async function plant(fault: Fault): Promise<typeof import('./check.ts')> 
     load(url, context, next) {
       const loaded = next(url, context);
       if (url !== place) return loaded;
-      const parts = Buffer.from(loaded.source as Uint8Array)
-        .toString()
-        .split(fault.right);
-      if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.right}`);
-      return { ...loaded, source: parts.join(fault.wrong) };
+      return { ...loaded, source: withFault(fault, Buffer.from(loaded.source as Uint8Array).toString()) };
     },
   });
   try {
