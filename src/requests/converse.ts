@@ -106,7 +106,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     function take({ chunks, done }: ChatBatch): Promise<void> | undefined {
       const events = reader.feed(chunks);
       noteRead(facts, chunks.length, reader.outputLength > 0);
-      if (done) return takeLast(events);
+      if (done && !reader.ended) return takeLast(events);
       const busy = pass(events, reader);
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {

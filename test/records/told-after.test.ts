@@ -24,6 +24,10 @@ const KEY = { 'idempotency-key': 'key-1' };
 const NAMELESS_CALL = {
   choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'call_1', function: { arguments: '{}' } }] } }],
 };
+/** More than an answer may have: what reads it gives up at once. */
+const TOO_MANY_CALLS = {
+  choices: [{ index: 0, delta: { tool_calls: Array.from({ length: 1025 }, () => ({ function: { name: 'f' } })) } }],
+};
 /** As it is where nobody sets it. */
 const HEADER_HOLD_MS = 10_000;
 const REQUEST = { model: 'm', input: 'Hi', stream: true };
@@ -178,6 +182,21 @@ describe('the end of a reply', () => {
         store.letGo();
         await until(() => heard.text.includes('response.failed'));
         expect(heard.text).to.match(/output_text\.delta[^]*without a name/);
+        expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('failed');
+      });
+
+      it(`is a refusal, after its record, if the piece itself fails (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), TOO_MANY_CALLS, finish('tool_calls')] });
+        const recording = store.hold('record');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
+        await recording;
+        await allArrived();
+        expect(heard.text).to.equal('');
+        store.letGo();
+        await until(() => heard.isOver);
+        expect(heard.status).to.equal(502);
+        expect(heard.text).not.to.include('Hello');
         expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('failed');
       });
 
