@@ -31,12 +31,20 @@ export interface Conversation {
 /** Some backends never end their stream after the finish reason. */
 const USAGE_WAIT_MS = 5000;
 
-/** Resolves with the events that end the response, which have not been sent yet. Does not throw. */
-export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
+/** The events that have not been sent yet. */
+export interface Unsent {
+  /** What the last read of an answer has said. It may be told before the record has ended, once that has begun. */
+  readonly said: readonly ResponseEvent[];
+  /** What ends the response, which may not. */
+  readonly end: readonly ResponseEvent[];
+}
+
+/** Resolves when the response has ended. Does not throw. */
+export async function converse(conversation: Conversation): Promise<Unsent> {
   const { backend, exposeUpstream, incoming, translator, reply, accepted } = conversation;
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
-  let last: readonly ResponseEvent[] = [];
+  let unsent: Unsent = { said: [], end: [] };
 
   try {
     await send(translator.start());
@@ -46,7 +54,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     const error = await accepted.failureOf(thrown);
     await send(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
-  return last;
+  return unsent;
 
   async function compact({ chat, route, summary, finish }: Compaction): Promise<ChatBody | undefined> {
     try {
@@ -116,23 +124,17 @@ export async function converse(conversation: Conversation): Promise<readonly Res
       return busy;
     }
 
-    /**
-     * Nothing more comes from the backend, and the record does not wait for a client that reads slowly.
-     * What is said is told before the record has ended. If the record has not begun, it is told with
-     * the end, which one commit writes with the beginning.
-     */
+    /** Nothing more comes from the backend, and the record does not wait for a client that reads slowly. */
     function takeLast(said: readonly ResponseEvent[]): Promise<void> | undefined {
-      // If nothing is said, a failure can still be sent as a status.
-      const isTold = said.length > 0 && !accepted.isHeld();
-      if (isTold) void pass(said, reader);
       const end = reader.end(true);
-      if (reader.failure === null) {
-        void pass(isTold ? end : [...said, ...end], reader);
-        return undefined;
+      const { failure } = reader;
+      if (reader === translator) {
+        unsent = { said: failure === null ? said : [], end };
+        // If nothing is said, a failure can still be sent as a status.
+        if (failure !== null && said.length > 0) return tellAndFail(said, failure);
       }
-      void pass(end, reader);
-      if (isTold || said.length === 0 || reader !== translator) throw reader.failure;
-      return tellAndFail(said, reader.failure);
+      if (failure !== null) throw failure;
+      return undefined;
     }
   }
 
@@ -149,7 +151,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
   /** Returns a promise if the client reads slowly, which pauses the backend. */
   function send(events: readonly ResponseEvent[]): Promise<void> | undefined {
     if (!translator.ended) return reply.write(events);
-    if (events.length > 0) last = events;
+    if (events.length > 0) unsent = { said: [], end: events };
     return undefined;
   }
 }

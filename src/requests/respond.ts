@@ -2,6 +2,7 @@
 
 import type { RoutedChatBackend } from '../backend/failover.ts';
 import { readSummary } from '../core/compaction/summary.ts';
+import type { ApiError } from '../core/errors.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
@@ -14,9 +15,9 @@ import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts'
 import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput, ResponseEvent } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
-import { accept, type AcceptServices } from './accept.ts';
+import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
-import { converse } from './converse.ts';
+import { converse, type Unsent } from './converse.ts';
 import type { IncomingCreate, Reply, ReplyGate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
@@ -27,6 +28,7 @@ import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './prepare.ts';
 import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
+import { takesLonger } from './soon.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: RoutedChatBackend;
@@ -46,7 +48,7 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, unique, services);
     const reply = incoming.openReply(translator, plan, accepted);
-    const last = await converse({
+    const unsent = await converse({
       backend: services.backend,
       exposeUpstream: services.exposeUpstream,
       incoming,
@@ -69,7 +71,7 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
       accepted,
     });
     const ending = endingOf(translator, compaction);
-    const failure = await accepted.settle(ending);
+    const { failure, last } = await settle(accepted, ending, { ...unsent, reply });
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
     // A large answer was written for the client, is written for the memory, and once more for the client: each in its turn.
     if (translator.isLarge) await nextTurn();
@@ -83,6 +85,27 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     accepted.release();
   }
 }
+
+/**
+ * Resolves with what `Accepted.settle` says, and with the events that are still to be sent. What a
+ * short answer has said is sent with its end, unless that takes long: one write to the client in place
+ * of two saves up to a quarter of the CPU of such a stream.
+ */
+async function settle(
+  accepted: Accepted,
+  ending: Ending,
+  { said, end, reply }: Unsent & { readonly reply: Reply },
+): Promise<{ readonly failure: ApiError | null; readonly last: readonly ResponseEvent[] }> {
+  const mayTell = said.length > 0 && !accepted.isHeld();
+  const isShort = accepted.isShort();
+  const settling = accepted.settle(ending);
+  const isTold = mayTell && (!isShort || (await takesLonger(settling, SAID_WITHIN_MS)));
+  if (isTold) void reply.write(said);
+  return { failure: await settling, last: isTold ? end : [...said, ...end] };
+}
+
+/** Longer than a commit takes on most disks, and nothing to somebody who reads. */
+const SAID_WITHIN_MS = 20;
 
 /** The last events of a large answer repeat all of it several times. */
 async function endInTurns(reply: Reply, events: readonly ResponseEvent[]): Promise<void> {

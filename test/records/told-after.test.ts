@@ -124,20 +124,6 @@ describe('the end of a reply', () => {
     await until(() => heard.text.includes('[DONE]'));
   });
 
-  for (const kind of KINDS.filter((kind) => !isJson(kind))) {
-    it(`is all that waits, also if the whole answer came in one piece (${kind})`, async () => {
-      await open();
-      backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
-      const settling = store.hold('finish');
-      const heard = listen(callerBy(kind, gateway.url).create(REQUEST, { headers: KEY }));
-      await settling;
-      await until(() => heard.text.includes('output_text.delta'));
-      expect(heard.text).not.to.match(/output_text\.done|response\.completed|DONE/);
-      store.letGo();
-      await until(() => heard.text.includes('response.completed'));
-    });
-  }
-
   describe('that came in one piece before its record had begun', () => {
     const pass = useHeldTime();
 
@@ -210,6 +196,63 @@ describe('the end of a reply', () => {
         await until(() => heard.isOver);
         expect(heard.status).to.equal(503);
         expect(heard.text).not.to.include('Hello');
+      });
+    }
+  });
+
+  describe('that came in one piece after its record had begun', () => {
+    const pass = useHeldTime();
+
+    for (const kind of KINDS.filter((kind) => !isJson(kind))) {
+      it(`comes with all before it if it is recorded within 20 ms (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
+        const settling = store.hold('finish');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST, { headers: KEY }));
+        await settling;
+        await pass(19);
+        await allArrived();
+        expect(heard.text).to.equal('');
+        store.letGo();
+        await until(() => heard.text.includes('response.completed'));
+        expect(heard.text).to.match(/response\.created[^]*output_text\.delta[^]*output_text\.done/);
+        expect(heard.text.match(/output_text\.delta/g), 'told once').to.have.length(2);
+      });
+
+      it(`is all that waits if the answer takes longer than 5 ms (${kind})`, async () => {
+        await open();
+        const asked = Promise.withResolvers<void>();
+        const answering = Promise.withResolvers<void>();
+        backend.reply(async ({ sse, end }) => {
+          asked.resolve();
+          await answering.promise;
+          await sse(text('Hello'), finish('stop'), usageChunk, '[DONE]');
+          end();
+        });
+        const settling = store.hold('finish');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST, { headers: KEY }));
+        await asked.promise;
+        await pass(5);
+        await allArrived();
+        answering.resolve();
+        await settling;
+        await until(() => heard.text.includes('output_text.delta'));
+        expect(heard.text).not.to.match(/output_text\.done|response\.completed|DONE/);
+        store.letGo();
+        await until(() => heard.text.includes('response.completed'));
+      });
+
+      it(`comes after all before it if it is recorded later (${kind})`, async () => {
+        await open();
+        backend.reply({ sse: [text('Hello'), finish('stop'), usageChunk] });
+        const settling = store.hold('finish');
+        const heard = listen(callerBy(kind, gateway.url).create(REQUEST, { headers: KEY }));
+        await settling;
+        await pass(20);
+        await until(() => heard.text.includes('output_text.delta'));
+        expect(heard.text).not.to.match(/output_text\.done|response\.completed|DONE/);
+        store.letGo();
+        await until(() => heard.text.includes('response.completed'));
       });
     }
   });

@@ -30,8 +30,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'an end that is told before it is on disk',
     file: 'requests/respond.ts',
-    right: 'await accepted.settle(ending)',
-    wrong: '(void accepted.settle(ending), ending.failure)',
+    right: 'const settling = accepted.settle(ending);',
+    wrong: 'void accepted.settle(ending); const settling = Promise.resolve(ending.failure);',
     within: 50,
   },
   {
@@ -79,8 +79,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a last event that comes twice',
     file: 'requests/converse.ts',
-    right: 'if (events.length > 0) last = events;\n    return undefined;',
-    wrong: 'if (events.length > 0) last = events;\n    return reply.write(events);',
+    right: 'if (events.length > 0) unsent = { said: [], end: events };\n    return undefined;',
+    wrong: 'if (events.length > 0) unsent = { said: [], end: events };\n    return reply.write(events);',
     within: 50,
   },
   {
