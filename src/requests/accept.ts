@@ -14,7 +14,6 @@ import { outcomeOf, type Ending } from './outcome.ts';
 import { modelCallOf, type Plan } from './plan.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 import type { DuplicateServices } from './show-record.ts';
-import { soon } from './soon.ts';
 
 export interface AcceptServices extends DuplicateServices {
   readonly store: Store;
@@ -211,6 +210,51 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
  * others. Lists do not show a record that is held meanwhile, and a process that dies leaves none.
  */
 const SHORT_MS = 5;
+
+/** Something that is done in some milliseconds, unless it is done or cancelled before. */
+interface Soon {
+  isWaiting(): boolean;
+  /** Does it at once, if it still waits. */
+  now(): void;
+  /** Returns whether it still waited. It will not be done any more. */
+  cancel(): boolean;
+}
+
+/**
+ * Calls `act` after `ms` milliseconds. The process may have been busy meanwhile, so what has arrived
+ * until then is read first.
+ */
+export function soon(ms: number, act: () => void): Soon {
+  let isWaiting = true;
+  let turn: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    turn = setImmediate(now);
+  }, ms);
+  return { isWaiting: () => isWaiting, now, cancel };
+
+  function now(): void {
+    if (cancel()) act();
+  }
+
+  function cancel(): boolean {
+    clearTimeout(timer);
+    clearImmediate(turn);
+    const hasWaited = isWaiting;
+    isWaiting = false;
+    return hasWaited;
+  }
+}
+
+/** Resolves with whether the promise is still open after `ms` milliseconds. Rejects as the promise does. */
+export async function takesLonger(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = soon(ms, () => resolve(true));
+  try {
+    return await Promise.race([promise.then(() => false), late]);
+  } finally {
+    timer.cancel();
+  }
+}
 
 /** Nobody is told of an end that is on no disk. A record that somebody was asked to cancel stays, and says so. */
 function withoutRecord(refusal: ApiError, failure: ApiError | null): ApiError {

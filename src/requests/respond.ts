@@ -15,7 +15,7 @@ import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts'
 import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput, ResponseEvent } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
-import { accept, type Accepted, type AcceptServices } from './accept.ts';
+import { accept, takesLonger, type Accepted, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse, type Unsent } from './converse.ts';
 import type { IncomingCreate, Reply, ReplyGate } from './incoming.ts';
@@ -28,7 +28,6 @@ import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './prepare.ts';
 import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
-import { takesLonger } from './soon.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: RoutedChatBackend;

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { toRequestId } from '../../src/core/ids.ts';
 import { NOTHING_REPORTED } from '../../src/core/reply/usage.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
-import { accept, type Accepted } from '../../src/requests/accept.ts';
+import { accept, soon, takesLonger, type Accepted } from '../../src/requests/accept.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import type { Plan } from '../../src/requests/plan.ts';
 import { createRunningRequests, type RunningRequests } from '../../src/requests/running.ts';
@@ -14,7 +14,7 @@ import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { useHeldTime } from '../support/held-time.ts';
+import { standStill, useHeldTime } from '../support/held-time.ts';
 import { beginFacts } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
@@ -469,3 +469,63 @@ function countStatuses(replies: readonly Response[]): Record<number, number> {
   for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
+
+describe('something that is done soon', () => {
+  const pass = useHeldTime();
+  let done = 0;
+  const act = (): void => void (done += 1);
+
+  beforeEach(() => {
+    done = 0;
+  });
+
+  it('is done after its time, and once', async () => {
+    const waiting = soon(5, act);
+    await pass(4);
+    expect([done, waiting.isWaiting()]).to.deep.equal([0, true]);
+    await pass(1);
+    expect([done, waiting.isWaiting()]).to.deep.equal([1, false]);
+    waiting.now();
+    expect(waiting.cancel()).to.equal(false);
+    expect(done).to.equal(1);
+  });
+
+  it('is done at once where that is asked for', async () => {
+    soon(5, act).now();
+    expect(done).to.equal(1);
+    await pass(10);
+    expect(done).to.equal(1);
+  });
+
+  it('is not done where it is cancelled', async () => {
+    expect(soon(5, act).cancel()).to.equal(true);
+    await pass(10);
+    expect(done).to.equal(0);
+  });
+
+  it('comes after what arrived while the process was busy', async () => {
+    const waiting = soon(5, act);
+    setTimeout(() => waiting.cancel(), 6);
+    await standStill(10);
+    expect(done).to.equal(0);
+  });
+});
+
+describe('how long a promise takes', () => {
+  const pass = useHeldTime();
+
+  it('is told by what comes first', async () => {
+    expect(await takesLonger(Promise.resolve(), 5)).to.equal(false);
+    const open = Promise.withResolvers<void>();
+    const told = takesLonger(open.promise, 5);
+    await pass(5);
+    expect(await told).to.equal(true);
+    open.resolve();
+  });
+
+  it('is not told of a promise that fails', async () => {
+    const failed = await takesLonger(Promise.reject(new RangeError('no')), 5).catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(RangeError);
+    await pass(10);
+  });
+});
