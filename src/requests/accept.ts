@@ -34,7 +34,7 @@ export interface Accepted extends ReplyGate {
    * may be told after `settle` alone, which then writes both states in one commit.
    */
   readonly whenDecided: (isWhole?: boolean) => Promise<void> | undefined;
-  /** Whether the record has not begun, so that nothing may be told before `settle`. */
+  /** Whether the record has not begun, or could not be written, so that nothing may be told before `settle`. */
   isHeld(): boolean;
   /** Whether so little time has passed that an answer which is whole is told with its end. */
   isShort(): boolean;
@@ -170,7 +170,7 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     unique: facts.unique,
     createdAtMs: draft.createdAtMs,
     signal: run.signal,
-    isHeld: () => held?.isWaiting() === true,
+    isHeld: () => held?.isWaiting() === true || refusal !== undefined,
     isShort: () => short?.isWaiting() === true,
     whenDecided(isWhole = false) {
       if (!isWhole || run.cancelDecided !== undefined) held?.now();

@@ -392,6 +392,15 @@ describe('a request that was accepted', () => {
       expect(calls).to.deep.equal(['accept', 'finish']);
     });
 
+    it('is told nothing of before its end if it cannot be recorded', async () => {
+      const refusal = new ApiError('store_unavailable');
+      const accepted = await acceptOne({ ...store, accept: () => Promise.reject(refusal) }, NO_KEY);
+      const thrown = await accepted.whenDecided()?.catch((error: unknown) => error);
+      expect(thrown).to.equal(refusal);
+      expect(accepted.isHeld()).to.equal(true);
+      expect(await accepted.settle(ENDING)).to.equal(refusal);
+    });
+
     it('is recorded twice when a cancel is being decided as it ends', async () => {
       const running = createRunningRequests();
       const facts = beginFacts();
