@@ -59,7 +59,8 @@ describe('requests of clients', () => {
 });
 
 function recordedNames(): string[] {
-  return existsSync(RECORDED) ? readdirSync(RECORDED).map((file) => file.replace(/\.json$/, '')) : [];
+  const files = existsSync(RECORDED) ? readdirSync(RECORDED) : [];
+  return files.filter((file) => file.endsWith('.json')).map((file) => file.replace(/\.json$/, ''));
 }
 
 function translate(body: Json): unknown {
