@@ -101,7 +101,8 @@ function dropTopNulls(body: JsonObject): void {
 function dropNulls(object: JsonObject): void {
   for (const key in object) {
     const value = object[key];
-    if (value === null) Reflect.deleteProperty(object, key);
+    // The JSON Schema `true` takes everything, as no schema does.
+    if (value === null || (value === true && key === 'parameters')) Reflect.deleteProperty(object, key);
     else if (typeof value === 'object' && !FREE_FORM.has(key)) dropNullsWithin(value);
   }
 }

@@ -93,6 +93,14 @@ describe('validateCreateResponse', () => {
       },
     },
     {
+      name: 'a schema that takes everything',
+      body: {
+        input: 'x',
+        tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', parameters: true }] }],
+      },
+      becomes: { input: 'x', tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }] },
+    },
+    {
       name: 'null inside a schema of the caller, which stays',
       body: {
         input: 'x',
@@ -195,6 +203,15 @@ describe('validateCreateResponse', () => {
     });
   }
 
+  for (const parameters of ['{}', [], false, 1]) {
+    it(`says that ${JSON.stringify(parameters)} is no schema of a tool`, () => {
+      const tools = [{ type: 'function', name: 'f', parameters }];
+      expect(() => validateCreateResponse({ model: 'm', input: 'x', tools }))
+        .to.throw('tools[0].parameters must be an object.')
+        .and.have.property('param', 'tools[0].parameters');
+    });
+  }
+
   it('keeps nothing of a body that it refused', async () => {
     const refused = ((body) => {
       expect(() => validateCreateResponse(body)).to.throw('model is missing');
@@ -215,6 +232,7 @@ describe('validateCreateResponse', () => {
 
 describe('the requests of real clients', () => {
   for (const name of existsSync(CLIENT_REQUESTS) ? readdirSync(CLIENT_REQUESTS) : []) {
+    if (!name.endsWith('.json')) continue;
     it(`${name} is taken`, () => {
       const { body } = JSON.parse(readFileSync(join(CLIENT_REQUESTS, name), 'utf8')) as { body: unknown };
       expect(validate(body)).to.equal(body);

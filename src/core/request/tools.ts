@@ -14,6 +14,7 @@ import type {
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
+import { isList } from '../json.ts';
 import { lazily } from '../lazily.ts';
 import type { Dialect } from '../dialects.ts';
 import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
@@ -70,8 +71,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
     {
       tool: { kind: 'function', ...nameOf({ name, namespace }) },
       ...(description !== undefined && { description }),
-      // Some backends refuse a function without parameters. An empty object means the same.
-      parameters: parameters ?? objectSchema({}, []),
+      parameters: toRootSchema(parameters),
       ...(strict !== undefined && { strict }),
     },
   ],
@@ -98,7 +98,10 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
           {
             tool: { kind: 'tool_search' },
             description: description ?? 'Searches for more tools, which can be called once they have been found.',
-            parameters: parameters ?? objectSchema({ query: string('What the tool should do.') }, ['query']),
+            parameters: toRootSchema(
+              parameters,
+              objectSchema({ query: string('What the tool should do.') }, ['query']),
+            ),
           },
         ]
       : [toHosted({ type }, place)],
@@ -334,6 +337,21 @@ function toEcho(tool: ToolParam): ToolEcho[] {
 
 function isOffer(tool: ToolParam): boolean {
   return tool.type !== 'namespace' && toOffers(tool, { path: '' }).every((offer) => 'tool' in offer);
+}
+
+/**
+ * Returns the schema with what backends want to see at its root, whatever else is there. Some refuse
+ * a function without parameters, and DeepSeek, Kimi and OpenAI one without `type: "object"` or
+ * `properties` (farion1231/cc-switch#4783, #4864, langchain-ai/langchain-mcp-adapters#137). PHP writes
+ * an empty object as an empty list.
+ */
+function toRootSchema(
+  schema: Readonly<Record<string, unknown>> | undefined,
+  otherwise = objectSchema({}, []),
+): Readonly<Record<string, unknown>> {
+  if (schema === undefined) return otherwise;
+  const properties = schema['properties'] ?? {};
+  return { ...schema, type: 'object', properties: isList(properties) && properties.length === 0 ? {} : properties };
 }
 
 function objectSchema(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {

@@ -42,6 +42,54 @@ describe('planTools', () => {
     ]);
   });
 
+  describe('the root of a schema', () => {
+    const about = { $schema: 'http://json-schema.org/draft-07/schema#', $defs: { x: { type: null } } };
+    const oneOf = [{ type: 'object', properties: { mode: { const: 'a' } } }, { $ref: '#/$defs/x' }];
+    const empty = { type: 'object', properties: {} };
+    const cases: { name: string; given: Readonly<Record<string, unknown>>; expected: object }[] = [
+      { name: 'has no type', given: { ...about, oneOf }, expected: { ...about, oneOf, ...empty } },
+      { name: 'has nothing', given: {}, expected: empty },
+      { name: 'has no properties', given: { type: 'object' }, expected: empty },
+      { name: 'has null for its type', given: { type: null, properties: {} }, expected: empty },
+      { name: 'has null for its properties', given: { type: 'object', properties: null }, expected: empty },
+      { name: 'has a list for its properties, as PHP writes them', given: { properties: [] }, expected: empty },
+      { name: 'may be null', given: { type: ['object', 'null'], required: [] }, expected: { ...empty, required: [] } },
+      { name: 'is no object', given: { type: 'array', items: {} }, expected: { ...empty, items: {} } },
+      {
+        name: 'is whole',
+        given: { additionalProperties: null, properties: { type: {} }, type: 'object' },
+        expected: { additionalProperties: null, properties: { type: {} }, type: 'object' },
+      },
+    ];
+    for (const { name, given, expected } of cases) {
+      it(`that ${name} is that of an object, wherever the tool comes from`, () => {
+        const tool: ToolParam = { type: 'function', name: 'look', parameters: given };
+        const plan = planTools(
+          {
+            tools: [
+              tool,
+              { type: 'namespace', name: 'n', tools: [tool] },
+              { type: 'tool_search', execution: 'client', parameters: given },
+            ],
+            input: [
+              { type: 'additional_tools', role: 'developer', tools: [{ ...tool, name: 'added' }] },
+              {
+                type: 'tool_search_output',
+                call_id: 'c',
+                tools: [{ type: 'namespace', name: 'found', tools: [tool] }],
+              },
+            ],
+          },
+          'drop',
+        );
+        const sent = plan.offered.map(({ function: { parameters } }) => parameters);
+        expect(sent).to.deep.equal(Array.from({ length: 5 }, () => expected));
+        expect(Object.keys(sent[0] ?? {}).slice(0, Object.keys(given).length)).to.deep.equal(Object.keys(given));
+        expect(plan.echo[0]).to.have.property('parameters', given);
+      });
+    }
+  });
+
   describe('hosted tools', () => {
     const tools = [webSearch, look, { type: 'mcp' }, { type: 'web_search' }, { type: 'teleport' }];
 
