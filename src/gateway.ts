@@ -34,8 +34,7 @@ import { createSealers } from './identity/seal.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { watchCancels } from './requests/cancel-watch.ts';
 import { createItemMemory } from './requests/item-memory.ts';
-import { openLargeRequests } from './requests/large/thread.ts';
-import type { ThreadSettings } from './requests/large/worker.ts';
+import { openPreparation } from './requests/preparation/preparation.ts';
 import { createRunningRequests } from './requests/running.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
@@ -158,10 +157,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...config, nowMs });
-  const large = openLargeRequests({
-    settings: settingsOfThread(config, secret),
+  const sealers = createSealers(secret, config.gatewaySecretPrevious);
+  const preparation = openPreparation({
+    ...config,
+    secret,
     backends,
     models,
+    sealers,
     estimator,
     itemMemory,
     onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
@@ -177,14 +179,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     keyOwner,
     identities,
     marks: createMark(secret, config.gatewaySecretPrevious),
-    sealers: createSealers(secret, config.gatewaySecretPrevious),
+    sealers,
     store,
     accounts,
     rateLimits,
     admission,
     prices,
     models,
-    routes: backends.routes,
     backends,
     listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
     listLimits: shared?.joinLimits(listOwnLimits) ?? (async () => listOwnLimits()),
@@ -196,7 +197,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     running,
     estimator,
     itemMemory,
-    large,
+    preparation,
     tokenizer,
     observe,
     stats,
@@ -249,7 +250,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     stopComparing();
     await servers.close();
     await tokenizer.close();
-    await large.close();
+    await preparation.close();
     await opened.close();
     await alerts.close();
     await stats.close();
@@ -278,22 +279,6 @@ function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOpti
     log,
     ...(alertWebhook === null && !wantsMetrics(config) && { everyMs: 0 }),
   });
-}
-
-/** Returns no more than the thread needs, since a thread cannot be sent everything. */
-function settingsOfThread(config: Config, secret: string): ThreadSettings {
-  return {
-    hostedTools: config.hostedTools,
-    history: config.history,
-    imageUrls: config.imageUrls,
-    compactionModel: config.compactionModel,
-    compactionMaxOutputTokens: config.compactionMaxOutputTokens,
-    itemMemoryTtlS: config.itemMemoryTtlS,
-    maxBodyBytes: config.maxBodyBytes,
-    defaultMaxOutputTokens: config.defaultMaxOutputTokens,
-    secret,
-    secretPrevious: config.gatewaySecretPrevious,
-  };
 }
 
 interface OpenBackendsOptions extends GatewayOverrides {

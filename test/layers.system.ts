@@ -160,7 +160,12 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   allowed('src/console', ['./dom.js', './vendor/uplot.js', './vendor/eventsource-parser/stream.js']),
   allowed('src/console/operator', ['../dom.js', './table.js']),
   allowed('src/accounts', ['../core/errors.ts', '../store/keys.ts', '../contract/shape-error.ts', './keys.ts', 'ajv']),
-  allowed('src/alerts', ['../store/store.ts', '../requests/image-urls.ts', '../telemetry/instruments.ts', 'undici']),
+  allowed('src/alerts', [
+    '../store/store.ts',
+    '../requests/preparation/image-urls.ts',
+    '../telemetry/instruments.ts',
+    'undici',
+  ]),
   allowed('src/rpc', ['../core/errors.ts', './rpc.ts', 'node:worker_threads']),
   allowed('src/tokenizer', ['../core/errors.ts', './pieces.ts', 'node:worker_threads', 'js-tiktoken/lite']),
   allowed('src/cli', ['../process/serve.ts', '../config/config.ts', '../store/sqlite/backup.ts', 'commander']),

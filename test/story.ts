@@ -1,7 +1,7 @@
 /**
  * `npm run story`: which files one request runs through, by V8's own count. Opens a gateway in this process, sends it one JSON
- * request and one stream, and prints the files and functions that ran. Exits with 1 when a reader has to open more than
- * `MOST_FILES` to follow a JSON request from `requests/respond.ts` to the doors of the other rooms.
+ * request and one stream, and prints the files and functions that ran, and the files that a reader has to open to follow a JSON
+ * request from `requests/respond.ts` to the doors of the other rooms.
  */
 
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { createGateway, readConfig } from '../src/gateway.ts';
 import { startScriptedBackend } from './support/backend.ts';
 
-const MOST_FILES = 15;
 const SOURCES = join(import.meta.dirname, '../src');
 
 // What is done from time to time belongs to no request, however long one takes here.
@@ -37,13 +36,12 @@ print('a JSON request', json);
 print('a stream', stream);
 const story = json.filter(({ file }) => file.startsWith('requests/'));
 const doors = findDoors(story);
-console.log(`\nthe story of a JSON request, ${story.length} files to open (at most ${MOST_FILES}):`);
+console.log(`\nthe story of a JSON request, ${story.length} files to open:`);
 for (const { file, entries } of story) {
   const again = entries.filter(({ count }) => count > 1).map(({ name, count }) => `${name} ${count} times`);
   console.log(`  ${file}${again.length === 0 ? '' : `  (entered more than once: ${again.join(', ')})`}`);
 }
 console.log(`\nthe doors where it ends, ${doors.length} files known by what they promise:\n  ${doors.join('\n  ')}`);
-if (story.length > MOST_FILES) process.exitCode = 1;
 
 interface CountedFile {
   /** Below `src`. */

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
-import { isPrivateAddress } from '../requests/image-urls.ts';
+import { isPrivateAddress } from '../requests/preparation/image-urls.ts';
 
 export interface Webhook {
   /** Whether one more alert may wait. */

@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatBatch, ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
-import { excessOf, LARGE_BYTES } from '../core/json-size.ts';
+import { excessOfText } from '../core/json-size.ts';
 import { choiceOf, finishReasonOf } from '../core/reply/chunk.ts';
 import { errorIn, speaksOfError } from './error-body.ts';
 import { createRepeatedChunks } from './repeated-chunk.ts';
@@ -48,7 +48,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   function onEvent(event: EventSourceMessage): void {
     if (isOver()) return;
     const data = event.data.trim();
-    if (data.length > LARGE_BYTES && excessOf(Buffer.from(data)) !== undefined) {
+    if (excessOfText(data) !== undefined) {
       failUnparsed('The backend sent an event that is too large.');
       return;
     }

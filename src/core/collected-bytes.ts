@@ -1,5 +1,3 @@
-import { LARGE_BYTES } from './json-size.ts';
-
 export interface Collected {
   length(): number;
   add(piece: Buffer): void;
@@ -14,6 +12,9 @@ const COME = 1 / 4;
 /** A smaller piece is copied: an object for each would take some hundred bytes more than is counted. */
 const SMALL_BYTES = 1024;
 const SLAB_BYTES = 4 * SMALL_BYTES;
+
+/** Larger ones have memory of their own. */
+const LARGE_BYTES = 256 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 

@@ -7,60 +7,40 @@ export const MAX_DEPTH = 128;
 const MAX_CONTAINERS = 100_000;
 /** The time of the parser grows faster than the fields: 300,000 take most of a second. */
 const MAX_NAMES = 50_000;
-/** Millions of short strings or numbers in a list take most of a second to be read and written, where no thread does it. */
+/** Millions of short strings or numbers in a list take most of a second to be read and written. */
 const MAX_VALUES = 200_000;
 /** Smaller texts cannot cost much. */
-export const LARGE_BYTES = 256 * 1024;
+const UNMEASURED_BYTES = 256 * 1024;
 
-/** Smaller texts are read at once, whatever they have. */
-const LIGHT_BYTES = 64 * 1024;
-/** Each field and each element costs some microseconds before a request is on its way. */
-const MAX_LIGHT_VALUES = 10_000;
-
-/** Whether the request with this JSON is prepared in a thread: it is large, or has very many values. */
-export function isHeavy(bytes: Buffer): boolean {
-  return bytes.length > LIGHT_BYTES && (bytes.length > LARGE_BYTES || hasManyValues(bytes));
+export interface JsonSize {
+  /** Of elements and fields, nearly. */
+  readonly values: number;
+  /** What is too much, as the end of a sentence. Nothing behind it has been counted. */
+  readonly excess: string | undefined;
 }
 
-function hasManyValues(bytes: Buffer): boolean {
-  let values = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    switch (bytes[at]) {
-      case 0x22: // "
-        at = endOfString(bytes, at + 1);
-        break;
-      case 0x2c: // ,
-      case 0x5b: // [
-      case 0x7b: // {
-        values++;
-        if (values > MAX_LIGHT_VALUES) return true;
-        break;
-      default:
-    }
-  }
-  return false;
-}
-
-/**
- * Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. A thread reads the large bodies of
- * callers, and some are long lists of tokens to embed: those may have any number of values.
- */
+/** Returns what is too much about JSON of more than 256 KiB, as the end of a sentence. */
 export function excessOf(bytes: Uint8Array, { maxValues = MAX_VALUES } = {}): string | undefined {
-  if (bytes.length <= LARGE_BYTES) return undefined;
-  return findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), maxValues);
+  if (bytes.length <= UNMEASURED_BYTES) return undefined;
+  return measureJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), maxValues).excess;
+}
+
+/** As `excessOf`, of a text. */
+export function excessOfText(text: string): string | undefined {
+  return text.length <= UNMEASURED_BYTES ? undefined : excessOf(Buffer.from(text));
 }
 
 /** Returns undefined for invalid JSON, and for what has too much. */
 export function readBoundedJson(text: string): unknown {
-  const isTooMuch = text.length > LARGE_BYTES && excessOf(Buffer.from(text)) !== undefined;
-  return isTooMuch ? undefined : readJson(text);
+  return excessOfText(text) === undefined ? readJson(text) : undefined;
 }
 
-function findExcess(bytes: Buffer, maxValues: number): string | undefined {
+/** Looks at each byte once. A list of tokens to embed may have any number of values. */
+export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
   let depth = 0;
   let containers = 0;
   let names = 0;
-  let values = 0;
+  let commas = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -70,25 +50,29 @@ function findExcess(bytes: Buffer, maxValues: number): string | undefined {
       case 0x7b: // {
         depth++;
         containers++;
-        if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
-        if (containers > MAX_CONTAINERS) return `has more than ${MAX_CONTAINERS} arrays and objects`;
+        if (depth > MAX_DEPTH) return excess(`is nested deeper than ${MAX_DEPTH} levels`);
+        if (containers > MAX_CONTAINERS) return excess(`has more than ${MAX_CONTAINERS} arrays and objects`);
         break;
       case 0x5d: // ]
       case 0x7d: // }
         depth--;
         break;
       case 0x2c: // ,
-        values++;
-        if (values > maxValues) return `has more than ${maxValues} values`;
+        commas++;
+        if (commas > maxValues) return excess(`has more than ${maxValues} values`);
         break;
       case 0x3a: // :
         names++;
-        if (names > MAX_NAMES) return `has more than ${MAX_NAMES} fields`;
+        if (names > MAX_NAMES) return excess(`has more than ${MAX_NAMES} fields`);
         break;
       default:
     }
   }
-  return undefined;
+  return { values: commas + containers, excess: undefined };
+
+  function excess(words: string): JsonSize {
+    return { values: commas + containers, excess: words };
+  }
 }
 
 /**

@@ -1,17 +1,20 @@
 import { ApiError } from './errors.ts';
-import { excessOf, LARGE_BYTES, MAX_DEPTH } from './json-size.ts';
+import { excessOf, MAX_DEPTH } from './json-size.ts';
 import { findSyntaxError } from './json-syntax.ts';
+
+/** The search for a mistake takes far longer than the parser. */
+const MAX_SEARCHED = 256 * 1024;
 
 /**
  * Returns the value without own `__proto__` keys. Throws ApiError `invalid_json`, or
- * `invalid_request` if it is nested too deep or has too many arrays, objects or fields.
+ * `invalid_request` if it is nested too deep or has too many arrays, objects or fields. Whoever has
+ * measured it says so.
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, excess = excessOf(bytes, { maxValues: Infinity })): unknown {
   if (bytes.length === 0)
     throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
-  const isLarge = bytes.length > LARGE_BYTES;
-  refuseExcess(bytes);
-  const value = parseText(decodeUtf8(bytes), isLarge);
+  if (excess !== undefined) throw tooMuch(excess);
+  const value = parseText(decodeUtf8(bytes));
   checkDepth(value);
   return value;
 }
@@ -36,15 +39,15 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-function parseText(text: string, isLarge: boolean): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, so it is not kept, not even as the cause. A search
-    // for the mistake takes far longer than the parser.
-    const place = isLarge
-      ? `. The position of a mistake is only reported for a body of up to ${LARGE_BYTES / 1024} KiB`
-      : `: ${describe(text, findSyntaxError(text))}`;
+    // The parser's own message quotes the body, so it is not kept, not even as the cause.
+    const place =
+      text.length > MAX_SEARCHED
+        ? `. The position of a mistake is only reported for a body of up to ${MAX_SEARCHED / 1024} KiB`
+        : `: ${describe(text, findSyntaxError(text))}`;
     throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
   }
 }

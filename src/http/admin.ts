@@ -3,6 +3,7 @@ import type { Administration } from '../accounts/administration.ts';
 import { ApiError } from '../core/errors.ts';
 import type { GroupId, KeyId } from '../contract/ids.ts';
 import { parseGroupId, parseKeyId } from '../core/ids.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from './body/body.ts';
@@ -181,7 +182,7 @@ function requireManaged(mode: AuthMode): RequestHandler {
 
 async function readBody(req: Request<object>): Promise<unknown> {
   const isAbsent = req.headers['transfer-encoding'] === undefined && (req.headers['content-length'] ?? '0') === '0';
-  return isAbsent ? {} : (await readJsonBody(req, { maxBytes: MAX_BODY_BYTES })).value;
+  return isAbsent ? {} : parseJson(await readJsonBody(req, { maxBytes: MAX_BODY_BYTES }));
 }
 
 function toKeyId(text: string, param: string): KeyId {

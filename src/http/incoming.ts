@@ -20,13 +20,13 @@ export async function readIncoming(
   { publicBaseUrl, maxBodyBytes: maxBytes }: ReadIncomingOptions,
 ): Promise<Incoming> {
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
-  const body = await readJsonBody(req, { maxBytes });
+  const bytes = await readJsonBody(req, { maxBytes });
   // Methods instead of getters: V8 makes a type for each literal with getters (core/writable.ts).
   return {
     facts: factsOf(res),
     caller: callerOf(res),
     idempotencyKey,
-    body,
+    body: { bytes },
     baseUrl: () => baseUrlOf(req, publicBaseUrl),
     hasReplyBegun: () => res.headersSent,
     isServed: () => res.closed,

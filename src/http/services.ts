@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
 import type { NewUniquePart } from '../core/ids.ts';
 import type { Identity } from '../identity/identities.ts';
-import type { LargeRequests } from '../requests/large/thread.ts';
+import type { Preparation } from '../requests/preparation/preparation.ts';
 import type { RelayServices } from '../requests/relay.ts';
 import type { RespondServices } from '../requests/respond.ts';
 import type { AccountStore } from '../store/keys.ts';
@@ -37,7 +37,7 @@ export interface Services
   readonly inputCounter: RoutedInputCounter;
   readonly proxies: Proxies;
   readonly tokenizer: Tokenizer;
-  readonly large: LargeRequests;
+  readonly preparation: Preparation;
   readonly stats: Pick<StatsObserver, 'flush'>;
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
   readonly newUniquePart: NewUniquePart;

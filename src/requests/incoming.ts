@@ -28,21 +28,19 @@ export interface Holder {
   readonly isStranger: boolean;
 }
 
-export interface JsonBody {
+export interface Body {
   /**
-   * They are decompressed. Their hash identifies a repeated request. While a thread prepares a
-   * large request it has them, and then gives them back.
+   * They are decompressed. Their hash identifies a repeated request. While a large request is
+   * prepared they are empty.
    */
   bytes: Buffer;
-  /** Is absent while it is too large to be parsed on the event loop. */
-  readonly value?: unknown;
 }
 
 export interface Incoming {
   readonly facts: RequestFacts;
   readonly caller: Caller;
   readonly idempotencyKey: string | undefined;
-  readonly body: JsonBody;
+  readonly body: Body;
   baseUrl(): string;
   hasReplyBegun(): boolean;
   /** Whether the client has the whole reply, or has disconnected. */
@@ -60,8 +58,11 @@ export interface IncomingCreate extends Incoming {
   readonly continues?: { readonly responseId: string };
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
-  /** Prepares the request again, for a backend of another kind. Throws ApiError if it cannot go there. */
-  prepareFor(backend: RoutedBackend): ResponsePlan | Promise<ResponsePlan>;
+  /**
+   * Validates and translates the request; with a backend of another kind for that one. Throws the
+   * ApiError of a request that is not valid, or that cannot go there.
+   */
+  prepare(backend?: RoutedBackend): Promise<ResponsePlan>;
   openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
 }
 

@@ -5,7 +5,7 @@ import type { BackendSpec, RoutedBackend } from '../core/routes.ts';
 import type { Plan } from './plan.ts';
 
 export interface MoverOptions<Made extends Plan, Sent> {
-  readonly prepareFor: (backend: RoutedBackend) => Made | Promise<Made>;
+  readonly prepare: (backend: RoutedBackend) => Promise<Made>;
   /** Goes on with this plan. Returns undefined if the request may not. */
   readonly use: (plan: Made) => Sent | undefined;
 }
@@ -13,7 +13,7 @@ export interface MoverOptions<Made extends Plan, Sent> {
 /** Returns what makes a request for another backend. A plan is made once for those that are alike. */
 export function moverOf<Made extends Plan, Sent>(
   first: Made,
-  { prepareFor, use }: MoverOptions<Made, Sent>,
+  { prepare, use }: MoverOptions<Made, Sent>,
 ): (backend: BackendSpec) => Promise<Sent | undefined> {
   const made: Made[] = [first];
 
@@ -25,7 +25,7 @@ export function moverOf<Made extends Plan, Sent>(
   /** What this kind of backend cannot do is no fault of the request. */
   async function prepared(backend: RoutedBackend): Promise<Made | undefined> {
     try {
-      const plan = await prepareFor(backend);
+      const plan = await prepare(backend);
       made.push(plan);
       return plan;
     } catch (error) {

@@ -18,7 +18,7 @@ import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {
   /** As `IncomingCreate` has it. */
-  prepareFor(backend: RoutedBackend): Promise<ChatPlan>;
+  prepare(backend?: RoutedBackend): Promise<ChatPlan>;
   openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
   sendRefusal(refusal: RelayedRefusal): void;
 }
@@ -43,7 +43,8 @@ export interface RelayServices extends AcceptServices {
 }
 
 /** Throws the ApiError of a failure that can still be sent as a status. */
-export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services: RelayServices): Promise<void> {
+export async function relayChat(incoming: IncomingChat, services: RelayServices): Promise<void> {
+  const plan = await incoming.prepare();
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   try {
@@ -84,7 +85,7 @@ async function relay(
       route,
       ...(!isOfOneKind(route) && {
         move: moverOf(plan, {
-          prepareFor: (backend) => incoming.prepareFor(backend),
+          prepare: (backend) => incoming.prepare(backend),
           use: (next) => (accepted.move(next) ? next.request : undefined),
         }),
       }),

@@ -3,7 +3,6 @@
 import type { RoutedChatBackend } from '../backend/failover.ts';
 import { readSummary } from '../core/compaction/summary.ts';
 import type { ApiError } from '../core/errors.ts';
-import { LARGE_BYTES } from '../core/json-size.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
 import type { OutputWriterOptions } from '../core/reply/output-writer.ts';
@@ -25,11 +24,12 @@ import { nameLeftOut, nameMoved, nameUnsealed } from './left-out.ts';
 import { moverOf } from './move.ts';
 import { nextTurn } from './next-turn.ts';
 import type { ResponsePlan } from './plan.ts';
-import type { PrepareServices } from './prepare.ts';
+import type { PrepareServices } from './preparation/response.ts';
 import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
 
-export interface RespondServices extends PrepareServices, AcceptServices {
+export interface RespondServices extends AcceptServices {
+  readonly sealers: PrepareServices['sealers'];
   readonly backend: RoutedChatBackend;
   readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
@@ -37,7 +37,8 @@ export interface RespondServices extends PrepareServices, AcceptServices {
 }
 
 /** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
-export async function respond(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
+export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
+  const plan = await incoming.prepare();
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services, { mayHold: true });
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
@@ -55,7 +56,7 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
       route: plan.route,
       ...(!isOfOneKind(plan.route) && {
         move: moverOf(plan, {
-          prepareFor: (backend) => incoming.prepareFor(backend),
+          prepare: (backend) => incoming.prepare(backend),
           use(next) {
             if (next.compaction !== undefined || !accepted.move(next)) return undefined;
             nameMoved(incoming, next.leftOut);
@@ -74,8 +75,8 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
     // A large answer was written for the client, is written for the memory, and once more for the client: each in its turn.
     if (translator.isLarge) await nextTurn();
-    const rememberedBytes = remember(incoming, plan, translator, services);
-    if (rememberedBytes > LARGE_BYTES) await nextTurn();
+    const isRemembered = remember(incoming, plan, translator, services);
+    if (translator.isLarge && isRemembered) await nextTurn();
     if (translator.isLarge) await endInTurns(reply, end);
     else reply.end(end);
   } catch (thrown) {
@@ -212,9 +213,9 @@ function remember(
   { request }: ResponsePlan,
   { failure, response }: Translator,
   { itemMemory }: RespondServices,
-): number {
-  if (failure !== null || request.store === false) return 0;
-  return itemMemory.remember(caller.identity, response.output);
+): boolean {
+  if (failure !== null || request.store === false) return false;
+  return itemMemory.remember(caller.identity, response.output) > 0;
 }
 
 function endingOf(

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../core/errors.ts';
 import type { Share, Shares } from '../http/access/shares.ts';
-import type { Turns } from '../requests/frame.ts';
+import type { Past, Turns } from '../requests/preparation/frame.ts';
 import type { Holder } from '../requests/incoming.ts';
 
 export interface History {
@@ -20,11 +20,6 @@ export interface HistoriesOptions {
   readonly maxBytes: number;
   /** Beyond its share a caller loses the histories that it used longest ago. */
   readonly shares: Shares;
-}
-
-export interface Past {
-  readonly turns: Turns;
-  readonly bytes: number;
 }
 
 interface Latest extends Past {

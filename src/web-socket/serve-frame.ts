@@ -1,8 +1,5 @@
 import type { RequestId } from '../contract/ids.ts';
 import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
-import { isHeavy, LARGE_BYTES } from '../core/json-size.ts';
-import { parseJson } from '../core/parse-json.ts';
-import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticated, Authenticator, Credentials } from '../http/access/authenticate.ts';
@@ -12,24 +9,22 @@ import { heldBytesOf } from '../http/responses/event-stream.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
 import { findDuplicate } from '../requests/accept.ts';
-import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } from '../requests/frame.ts';
 import { noteCaller } from '../requests/facts.ts';
 import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
-import type { LargeRequests } from '../requests/large/thread.ts';
 import { nextTurn } from '../requests/next-turn.ts';
-import type { ResponsePlan } from '../requests/plan.ts';
-import { askedAgain, askedOf, isLarge, pinnedTo } from '../requests/prepare.ts';
+import type { Past } from '../requests/preparation/frame.ts';
+import type { Preparation } from '../requests/preparation/preparation.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
 import { refuseOthers, tooLarge } from './frames.ts';
-import type { History, Past } from './history.ts';
+import type { History } from './history.ts';
 
 export interface ServeFrameOptions extends RespondServices {
   readonly authenticator: Authenticator;
   readonly rateLimits: Services['rateLimits'];
-  readonly large: Pick<LargeRequests, 'beginFrame' | 'continueFrame'>;
+  readonly preparation: Pick<Preparation, 'frame'>;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;
@@ -116,13 +111,13 @@ async function serveCreate(
   { history, share }: Conversation,
   options: ServeFrameOptions,
 ): Promise<void> {
-  const begun = await begin(incoming, options);
-  const { previousResponseId, idempotencyKey, isWarmUp } = begun.frame;
-  const made: { translator?: Translator } = {};
+  const frame = await options.preparation.frame(incoming);
+  const { isWarmUp, previousResponseId, idempotencyKey } = frame;
+  const made: { translator?: Translator; turn?: Uint8Array } = {};
   try {
     const past = previousResponseId === undefined ? undefined : await recall(previousResponseId);
     if (past === 'repeated') return;
-    const { plan, turn } = begun.prepared ?? (await prepareWith(past));
+    if (past !== undefined) takeShare(past);
     await respond(
       {
         ...incoming,
@@ -130,24 +125,28 @@ async function serveCreate(
         idempotencyKey,
         ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId } }),
         endpoint: 'responses',
-        prepareFor: (backend) => prepareAgain(past, backend),
+        async prepare(backend) {
+          const { plan, turn } = await frame.prepare(past, backend);
+          made.turn = turn;
+          return plan;
+        },
         openReply(translator, { echo }, gate) {
           made.translator = translator;
           return openReply(incoming, translator, { ...options, ...gate, echo });
         },
       },
-      plan,
       options,
     );
+    const { translator, turn } = made;
     // A duplicate has changed nothing.
-    if (made.translator === undefined) return;
-    const response = made.translator.failure === null ? made.translator.response : undefined;
-    if (response === undefined) {
+    if (translator === undefined || turn === undefined) return;
+    const { failure, response, isLarge } = translator;
+    if (failure !== null) {
       history.delete(previousResponseId);
       return;
     }
     // To send a long answer has taken its time already.
-    if (made.translator.isLarge) await nextTurn();
+    if (isLarge) await nextTurn();
     history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
   } catch (error) {
     // A failed continuation drops the history.
@@ -155,30 +154,9 @@ async function serveCreate(
     throw error;
   }
 
-  async function prepareWith(past: Past | undefined): Promise<PreparedFrame> {
-    const bytes = incoming.body.bytes.length + (past?.bytes ?? 0);
-    if (past !== undefined) {
-      if (bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
-      share.take(past.bytes);
-      if (begun.value === undefined || bytes > LARGE_BYTES) return options.large.continueFrame(incoming, past.turns);
-    }
-    return prepareFrame(begun.frame, { ...askedOf(incoming), value: begun.value, past: past?.turns }, options);
-  }
-
-  async function prepareAgain(past: Past | undefined, backend: RoutedBackend): Promise<ResponsePlan> {
-    const bytes = incoming.body.bytes.length + (past?.bytes ?? 0);
-    const isInThread = begun.value === undefined || bytes > LARGE_BYTES;
-    if (isInThread && past !== undefined)
-      return (await options.large.continueFrame(incoming, past.turns, backend)).plan;
-    const again = isInThread ? (await options.large.beginFrame(incoming, backend)).prepared : readAgain();
-    if (again === undefined) throw new Error('a frame without a history is prepared as soon as it is read');
-    return again.plan;
-
-    function readAgain(): PreparedFrame {
-      const asked = askedAgain(incoming);
-      const frame = readCreateFrame(asked.value);
-      return prepareFrame(frame, { ...asked, past: past?.turns }, pinnedTo(options, backend));
-    }
+  function takeShare({ bytes }: Past): void {
+    if (incoming.body.bytes.length + bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
+    share.take(bytes);
   }
 
   /** A repeated frame may continue a response that is no longer the latest. */
@@ -187,24 +165,12 @@ async function serveCreate(
       return history.get(responseId);
     } catch (error) {
       const repeated = { ...incoming, idempotencyKey };
-      const record = await findDuplicate(repeated, 'responses', options, begun.bodyDigest);
+      const record = await findDuplicate(repeated, 'responses', options, frame.bodyDigest);
       if (record === undefined) throw error;
       sendDuplicate(repeated, record, options);
       return 'repeated';
     }
   }
-}
-
-interface Begun extends BegunFrame {
-  /** Is absent in a frame that is read in a thread. */
-  readonly value?: unknown;
-}
-
-async function begin(incoming: IncomingFrame, options: ServeFrameOptions): Promise<Begun> {
-  const { caller, body } = incoming;
-  const value = isHeavy(body.bytes) ? undefined : parseJson(body.bytes);
-  if (isLarge({ caller, body: { ...body, value } }, options)) return options.large.beginFrame(incoming);
-  return { frame: readCreateFrame(value), value };
 }
 
 function openReply(

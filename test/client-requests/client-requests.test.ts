@@ -10,7 +10,7 @@ import { expect } from 'chai';
 import { DIALECTS } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
-import { validateCreateResponse } from '../../src/requests/validate.ts';
+import { validateCreateResponse } from '../../src/requests/preparation/validate.ts';
 
 const RECORDED = join(import.meta.dirname, '../../../shared/research/client-requests');
 const GOLDEN = join(import.meta.dirname, 'golden');

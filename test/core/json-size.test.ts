@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, property } from 'fast-check';
-import { endOfString, excessOf, isHeavy } from '../../src/core/json-size.ts';
+import { endOfString, excessOf, measureJson } from '../../src/core/json-size.ts';
 import { runs } from '../support/property.ts';
 
 describe('endOfString', () => {
@@ -43,19 +43,14 @@ describe('excessOf', () => {
   }
 });
 
-describe('isHeavy', () => {
-  const padded = (json: string, bytes: number) => Buffer.from(json.padEnd(bytes));
-  for (const { name, bytes, heavy } of [
-    { name: 'of 64 KiB, all of them values', bytes: padded('[0'.repeat(30_000), 64 * 1024), heavy: false },
-    { name: 'of more, with 10,000 values', bytes: padded(`[${'0,'.repeat(9999)}0]`, 65 * 1024), heavy: false },
-    { name: 'with one value more', bytes: padded(`[${'0,'.repeat(10_000)}0]`, 65 * 1024), heavy: true },
-    { name: 'with so many fields', bytes: padded(`{${'"a":{},'.repeat(5001)}"a":{}}`, 65 * 1024), heavy: true },
-    { name: 'that is one text', bytes: padded(JSON.stringify(',[{"a":'.repeat(20_000)), 250 * 1024), heavy: false },
-    { name: 'of 256 KiB', bytes: padded('[]', 256 * 1024), heavy: false },
-    { name: 'of more than 256 KiB', bytes: padded('[]', 256 * 1024 + 1), heavy: true },
+describe('measureJson', () => {
+  for (const { name, json, values } of [
+    { name: 'elements', json: '[1,[2,3],{}]', values: 6 },
+    { name: 'fields', json: '{"a":1,"b":{"c":[]}}', values: 4 },
+    { name: 'no text', json: JSON.stringify(',[{"a":'), values: 0 },
   ]) {
-    it(`${heavy ? 'sends' : 'does not send'} a body ${name} to a thread`, () => {
-      expect(isHeavy(bytes)).to.equal(heavy);
+    it(`counts ${name}`, () => {
+      expect(measureJson(Buffer.from(json))).to.deep.equal({ values, excess: undefined });
     });
   }
 });

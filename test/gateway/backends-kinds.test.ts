@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ResponseResource } from '../../src/contract/types.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
-import { LARGE_BYTES } from '../../src/core/json-size.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, stream, text, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
@@ -19,7 +18,8 @@ import { responseOf } from '../support/web-socket-scene.ts';
 const BUSY: Reply = { status: 503, json: { error: { message: 'not now' } } };
 /** Conversations with this key go to `a` first. */
 const FIRST_AT_A = { prompt_cache_key: 'one' };
-const LARGE = 'x'.repeat(LARGE_BYTES + 1);
+/** A thread prepares it. */
+const LARGE = 'x'.repeat(2 * 1024 * 1024 + 1);
 
 describe('backends of different kinds', () => {
   useRealSockets();

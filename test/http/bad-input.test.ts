@@ -56,7 +56,7 @@ const bodies: Case[] = [
     name: 'objects 50,000 deep that never close',
     body: '{"a":'.repeat(50_000).slice(0, MAX_BODY_BYTES - 1),
     status: 400,
-    code: 'invalid_json',
+    code: 'invalid_request',
   },
   { name: 'a body that is too large', body: LARGE, status: 413, code: 'payload_too_large' },
   {

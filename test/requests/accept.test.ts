@@ -255,7 +255,7 @@ describe('a request that was accepted', () => {
       facts: beginFacts(),
       caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: false }) },
       idempotencyKey: 'key',
-      body: { bytes: Buffer.from('{}'), value: {} },
+      body: { bytes: Buffer.from('{}') },
       baseUrl: () => 'http://gateway.test',
       hasReplyBegun: () => false,
       isServed: () => false,

@@ -239,7 +239,8 @@ describe('ITEM_MEMORY_TTL_S', () => {
     backend.always({ json: { choices: [{ index: 0, message: { content: text }, finish_reason: 'stop' }] } });
     let threads = 0;
     process.once('worker', () => (threads += 1));
-    const ids = await ask();
+    const [id = ''] = await ask();
+    const ids = Array<string>(15).fill(id);
     const input = [...ids.map(reference), { role: 'user', content: 'And?' }];
     expect(threads, 'before').to.equal(0);
     expect((await goOn(ids)).status).to.equal(200);

@@ -28,8 +28,7 @@ import { createSealer } from '../../src/identity/seal.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import { createItemMemory } from '../../src/requests/item-memory.ts';
 import { relayChat, type RelayServices } from '../../src/requests/relay.ts';
-import { prepareChat } from '../../src/requests/prepare-chat.ts';
-import { askedOf, prepare } from '../../src/requests/prepare.ts';
+import { openPreparation } from '../../src/requests/preparation/preparation.ts';
 import { respond, type RespondServices } from '../../src/requests/respond.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import type { Hold, StoredKey } from '../../src/store/keys.ts';
@@ -285,11 +284,17 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     keyOwner: 'gateway',
     nowMs: Date.now,
     steadyMs: () => performance.now(),
-    models: { present: config.models },
-    routes: openOnlyBackend().routes,
     backend: backendOf(),
     relay: relayOf(),
   };
+  const preparation = openPreparation({
+    ...config,
+    ...services,
+    secret,
+    backends: openOnlyBackend(),
+    models: { present: config.models },
+    onDeath: (why) => expect.fail(why),
+  });
 
   return {
     async run(step) {
@@ -304,13 +309,12 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       };
       lives.set(requestId, live);
       try {
-        const asked = askedOf(incoming);
         if (step.isChat) {
-          const plan = toPlan(prepareChat(asked, services), {}, incoming);
-          await relayChat({ ...incoming, ...CHAT_REPLY }, plan, services);
+          const prepare = async () => toPlan(await preparation.chat(incoming), {}, incoming);
+          await relayChat({ ...incoming, ...CHAT_REPLY, prepare }, services);
         } else {
-          const plan = prepare(asked, { endpoint: 'responses' }, services);
-          await respond({ ...incoming, ...RESPONSE_REPLY }, plan, services);
+          const prepare = () => preparation.response(incoming, { endpoint: 'responses' });
+          await respond({ ...incoming, ...RESPONSE_REPLY, prepare }, services);
         }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -337,7 +341,6 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   function incomingOf(key: StoredKey, step: Step) {
     const facts = { ...beginFacts(), unique: newUniquePartAt(Date.now()) };
     const requestId = toRequestId(facts.unique);
-    const value = bodyOf(step, requestId);
     let listeners: ((hasWholeReply: boolean) => void)[] = [];
     let isServed = false;
     const leave = (): void => {
@@ -354,7 +357,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
         holder: () => ({ name: key.keyId, isStranger: false }),
       },
       idempotencyKey: undefined,
-      body: { bytes: Buffer.from(JSON.stringify(value)), value },
+      body: { bytes: Buffer.from(JSON.stringify(bodyOf(step, requestId))) },
       baseUrl: () => 'http://gateway.test',
       hasReplyBegun: () => false,
       isServed: () => isServed,
@@ -605,13 +608,11 @@ function bodyOf(step: Step, requestId: string): object {
 }
 
 const CHAT_REPLY = {
-  prepareFor: () => Promise.reject(new Error('there is one kind of backend')),
   openReply: () => ({ write: () => undefined, end: () => undefined, finish: () => undefined, fail: () => undefined }),
   sendRefusal: () => undefined,
 };
 
 const RESPONSE_REPLY = {
-  prepareFor: () => Promise.reject(new Error('there is one kind of backend')),
   endpoint: 'responses',
   openReply: () => ({ answered: () => undefined, write: () => undefined, end: () => undefined }),
 } as const;

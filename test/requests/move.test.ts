@@ -37,7 +37,7 @@ describe('moverOf', () => {
 
   function open(backends: readonly BackendSpec[], refusal?: Error) {
     return moverOf(planFor(backends), {
-      async prepareFor(to) {
+      async prepare(to) {
         prepared.push(to.name);
         if (refusal !== undefined) throw refusal;
         return planFor(backends.filter(({ name }) => name === to.name));

@@ -26,8 +26,7 @@ import { watchCancels } from '../../src/requests/cancel-watch.ts';
 import type { RequestFacts } from '../../src/requests/facts.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import { createItemMemory } from '../../src/requests/item-memory.ts';
-import { prepareChat } from '../../src/requests/prepare-chat.ts';
-import { askedOf, prepare } from '../../src/requests/prepare.ts';
+import { openPreparation, type Preparation } from '../../src/requests/preparation/preparation.ts';
 import { relayChat, type RelayServices } from '../../src/requests/relay.ts';
 import { respond, type RespondServices } from '../../src/requests/respond.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
@@ -123,6 +122,7 @@ export interface Caller {
 interface GatewayProcess {
   readonly name: string;
   readonly services: RespondServices & RelayServices;
+  readonly preparation: Preparation;
   readonly store: Store;
   readonly strangersNoMore: Set<string>;
   isUp: boolean;
@@ -357,7 +357,6 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       running,
       identities,
       sealers,
-      routes: backends.routes,
       backend: failover,
       relay: failover,
       admission: isManaged
@@ -368,11 +367,21 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       keyOwner,
       nowMs: time.nowMs,
       steadyMs: time.nowMs,
-      models: { present: null },
     };
+    const preparation = openPreparation({
+      ...config,
+      ...services,
+      secret: SECRET,
+      backends,
+      models: { present: null },
+      onDeath(why) {
+        throw new Error(why);
+      },
+    });
     const process: GatewayProcess = {
       name,
       services,
+      preparation,
       store,
       strangersNoMore: new Set(),
       isUp: false,
@@ -586,7 +595,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
 
   async function serve(life: Life): Promise<void> {
     const { caller, process, client, facts, body, step, idempotencyKey } = life;
-    const { services } = process;
+    const { services, preparation } = process;
     const res = client.asResponse();
     const frame = step.kind === 'a WebSocket' ? openFrame(life) : undefined;
     const transport = frame ?? overHttp(life);
@@ -601,15 +610,14 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         noteAccepted: () => void process.strangersNoMore.add(caller.name),
       },
       idempotencyKey,
-      body: { bytes: body, value: JSON.parse(body.toString()) as unknown },
+      body: { bytes: body },
     };
     try {
       if (isChat(step)) {
-        const plan = toPlan(prepareChat(askedOf(incoming), services), {}, incoming);
         await relayChat(
           {
             ...incoming,
-            prepareFor,
+            prepare: async () => toPlan(await preparation.chat(incoming), {}, incoming),
             openReply: ({ status, headers, isEventStream }, signal) =>
               (isEventStream ? openRelayedStream : openRelayedReply)(res, {
                 status,
@@ -619,17 +627,15 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
               }),
             sendRefusal: ({ status, body }) => void client.writeHead(status).end(body),
           },
-          plan,
           services,
         );
         return;
       }
-      const plan = prepare(askedOf(incoming), { endpoint: 'responses' }, services);
       await respond(
         {
           ...incoming,
           endpoint: 'responses',
-          prepareFor,
+          prepare: () => preparation.response(incoming, { endpoint: 'responses' }),
           openReply(translator, { stream, echo }, { signal, whenDecided }) {
             if (!stream)
               return createJsonReply(res, translator, {
@@ -654,7 +660,6 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
             });
           },
         },
-        plan,
         services,
       );
     } catch (thrown) {
@@ -898,5 +903,3 @@ function overHttp({ client }: Life): Omit<Incoming, 'facts' | 'caller' | 'idempo
     },
   };
 }
-
-const prepareFor = () => Promise.reject(new Error('there is one kind of backend'));

@@ -2,7 +2,7 @@
 
 import { chunkFromCompletion } from '../../src/core/reply/completion.ts';
 import type { ChatAssistantMessage, ChatChunk, ChatMessage, ChatRequest } from '../../src/core/chat.ts';
-import { validateCreateResponse } from '../../src/requests/validate.ts';
+import { validateCreateResponse } from '../../src/requests/preparation/validate.ts';
 import type { CreateResponse, InputItem, OutputItem, ResponseEvent } from '../../src/contract/types.ts';
 import { chunkOf, openMachine, type MachineSettings } from './machine.ts';
 import { expectWellFormed } from './well-formed.ts';

@@ -2,7 +2,6 @@ import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract
 import { ApiError } from '../errors.ts';
 import { foldEvent, isOfType } from './fold.ts';
 import type { ItemId } from '../../contract/ids.ts';
-import { LARGE_BYTES } from '../json-size.ts';
 import { toItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
 import type { Writable } from '../writable.ts';
 
@@ -38,7 +37,7 @@ export interface EventLog {
 const MAX_WEIGHT = 8 * 1024 * 1024;
 /** The weight of a character that is written, which several events repeat. */
 export const TEXT_WEIGHT = 2;
-const LARGE_WEIGHT = TEXT_WEIGHT * LARGE_BYTES;
+const LARGE_WEIGHT = TEXT_WEIGHT * 256 * 1024;
 /** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
 /** The weight of a piece of state without its text. */

@@ -10,12 +10,9 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { ApiError, toApiError } from '../../core/errors.ts';
-import type { JsonBody } from '../../requests/incoming.ts';
 import { collectBytes } from '../../core/collected-bytes.ts';
 import { giveBackBytes, holderNameOf, takeBytes } from '../access/load.ts';
-import { isHeavy, LARGE_BYTES } from '../../core/json-size.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
-import { parseJson } from '../../core/parse-json.ts';
 import { readPiece } from '../turns.ts';
 import { watchPace } from './pace.ts';
 
@@ -24,6 +21,8 @@ const DISCARD_MS = 2000;
 const WHOLE_BYTES = 64 * 1024;
 /** Each costs far more than its bytes, and Node would read 2 MiB of them in one turn. */
 const PIECES_IN_TURN = 256;
+/** What expands to more is decompressed in its turn. */
+const SOON_EXPANDED_BYTES = 256 * 1024;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
@@ -36,14 +35,10 @@ export interface BodyLimits {
   readonly maxBytes: number;
 }
 
-/**
- * Leaves a body unparsed that is read in a thread. Throws ApiError `unsupported_media_type`, and
- * what `readBody` and `parseJson` throw.
- */
-export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Promise<JsonBody> {
+/** Throws ApiError `unsupported_media_type`, and what `readBody` throws. Does not parse the body. */
+export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   checkMediaType(req.headers['content-type']);
-  const bytes = await readBody(req, limits);
-  return isHeavy(bytes) ? { bytes } : { bytes, value: parseJson(bytes) };
+  return readBody(req, limits);
 }
 
 /**
@@ -155,8 +150,8 @@ function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompre
 
   return async (bytes, { maxBytes, req }) => {
     const soon =
-      bytes.length < LARGE_BYTES
-        ? await attempt(bytes, { maxBytes: Math.min(LARGE_BYTES, maxBytes), req })
+      bytes.length < SOON_EXPANDED_BYTES
+        ? await attempt(bytes, { maxBytes: Math.min(SOON_EXPANDED_BYTES, maxBytes), req })
         : 'too large';
     if (soon !== 'too large') return soon;
     const maxExpanded = Math.max(FREE_EXPANDED_BYTES, bytes.length * MAX_EXPANSION);

@@ -3,18 +3,16 @@ import type { RequestHandler, Response } from 'express';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import { splice } from '../../core/json-bytes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import type { RoutedBackend } from '../../core/routes.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import type { LargeRequests } from '../../requests/large/thread.ts';
-import { prepareChat, type ChatSettings, type PreparedChat } from '../../requests/prepare-chat.ts';
-import { askedOf, pinnedTo } from '../../requests/prepare.ts';
+import type { PreparedChat } from '../../requests/preparation/chat.ts';
+import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 
-export interface ChatCompletionOptions extends ChatSettings {
-  readonly large: Pick<LargeRequests, 'prepareChat'>;
+export interface ChatCompletionOptions {
+  readonly preparation: Pick<Preparation, 'chat'>;
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
@@ -24,20 +22,15 @@ export interface ChatCompletionOptions extends ChatSettings {
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const isInThread = incoming.body.value === undefined;
-    const prepared = isInThread ? await services.large.prepareChat(incoming) : prepareChat(askedOf(incoming), services);
-    const plan = toPlan(prepared, req.headers, incoming);
-    const prepareFor = async (backend: RoutedBackend): Promise<ChatPlan> => {
-      const again = isInThread
-        ? await services.large.prepareChat(incoming, backend)
-        : prepareChat(askedOf(incoming), pinnedTo(services, backend));
-      return toPlan(again, req.headers, incoming);
-    };
     const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat(
-      { ...incoming, prepareFor, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) },
-      plan,
+      {
+        ...incoming,
+        prepare: async (backend) => toPlan(await services.preparation.chat(incoming, backend), req.headers, incoming),
+        openReply,
+        sendRefusal: (refusal) => sendRefusal(res, refusal),
+      },
       services,
     );
   };

@@ -6,10 +6,8 @@ import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
 import { mergeModelLists } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
-import { isHeavy } from '../../core/json-size.ts';
-import { routeChat } from '../../requests/route-chat.ts';
 import type { Route } from '../../core/routes.ts';
-import type { LargeRequests } from '../../requests/large/thread.ts';
+import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
 import type { Models } from '../../core/models.ts';
@@ -36,7 +34,7 @@ export interface PassthroughOptions {
   readonly keyOwner: KeyOwner;
   /** Whether the lists of models may name the backends. */
   readonly exposeUpstream: boolean;
-  readonly large: Pick<LargeRequests, 'routeChat'>;
+  readonly preparation: Pick<Preparation, 'route'>;
   readonly nowMs: () => number;
 }
 
@@ -45,7 +43,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxies, backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
+  const { proxies, backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, preparation, nowMs } =
+    options;
   const router = express.Router();
   const isNothingKnown = (): boolean => models.present === null && prices.present === null && !refusals.any();
   const known = (): Known => ({ models: models.present, prices: prices.present, refusals });
@@ -71,9 +70,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
     const bytes = await readBody(req, { maxBytes: maxBodyBytes });
     const caller = callerOf(res);
     const incoming = { facts: factsOf(res), caller, body: { bytes }, isServed: () => res.closed };
-    const { route, edits } = isHeavy(bytes)
-      ? await large.routeChat(incoming)
-      : routeChat(bytes, caller.identity, backends.routes);
+    const { route, edits } = await preparation.route(incoming);
     return forward(req, res, { ...(route !== undefined && { route }), body: splice(incoming.body.bytes, edits) });
   };
 

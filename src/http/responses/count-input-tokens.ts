@@ -11,21 +11,18 @@ import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
-import type { ItemMemory } from '../../requests/item-memory.ts';
-import type { LargeRequests } from '../../requests/large/thread.ts';
-import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
-import { askedOf, isLarge, type TranslationSettings } from '../../requests/prepare.ts';
+import type { InputToCount } from '../../requests/preparation/count.ts';
+import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
 import { untilServed } from '../until-served.ts';
 
-export interface CountInputTokensOptions extends TranslationSettings {
+export interface CountInputTokensOptions {
   readonly inputCounter: RoutedInputCounter;
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
-  readonly itemMemory: ItemMemory;
   readonly models: { readonly present: Pick<Models, 'find'> | null };
-  readonly large: Pick<LargeRequests, 'prepareCount'>;
+  readonly preparation: Pick<Preparation, 'count'>;
   readonly maxBodyBytes: number;
 }
 
@@ -37,11 +34,8 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
   return async (req, res) => {
     const caller = callerOf(res);
     const facts = factsOf(res);
-    const body = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
-    const incoming = { facts, caller, body, isServed: () => res.closed };
-    const input = isLarge(incoming, options)
-      ? await options.large.prepareCount(incoming)
-      : prepareCount(askedOf(incoming), options);
+    const bytes = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
+    const input = await options.preparation.count({ facts, caller, body: { bytes }, isServed: () => res.closed });
     // It has been counted as the client left.
     if (res.closed) throw new ApiError('client_disconnected');
     facts.model = input.model;

@@ -6,11 +6,10 @@ import type { Incoming } from '../../requests/incoming.ts';
 import { modelCallOf, type ResponsePlan } from '../../requests/plan.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
-import { planCreate } from './plan-create.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 
-type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'large'>;
+type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'preparation'>;
 
 const OPTIONS = { endpoint: 'responses.compact' } as const;
 
@@ -18,18 +17,16 @@ const OPTIONS = { endpoint: 'responses.compact' } as const;
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const { plan, prepareFor } = await planCreate(incoming, OPTIONS, services);
     await respond(
       {
         ...incoming,
         ...OPTIONS,
-        prepareFor,
-        openReply: (translator) =>
+        prepare: (backend) => services.preparation.response(incoming, OPTIONS, backend),
+        openReply: (translator, plan) =>
           createJsonReply(res, translator, {
             toPieces: () => toResource(translator, { plan, incoming, estimator: services.estimator }),
           }),
       },
-      plan,
       services,
     );
   };

@@ -1,10 +1,9 @@
 import type { RequestHandler } from 'express';
-import type { LargeRequests } from '../../requests/large/thread.ts';
+import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
-import { planCreate } from './plan-create.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
 export interface PostResponseOptions {
@@ -14,7 +13,7 @@ export interface PostResponseOptions {
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
   readonly clientStallMs: number;
-  readonly large: Pick<LargeRequests, 'prepare'>;
+  readonly preparation: Pick<Preparation, 'response'>;
 }
 
 const OPTIONS = { endpoint: 'responses' } as const;
@@ -25,12 +24,11 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
 
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const { plan, prepareFor } = await planCreate(incoming, OPTIONS, services);
     await respond(
       {
         ...incoming,
         ...OPTIONS,
-        prepareFor,
+        prepare: (backend) => services.preparation.response(incoming, OPTIONS, backend),
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)
             return createJsonReply(res, translator, {
@@ -51,7 +49,6 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
           });
         },
       },
-      plan,
       services,
     );
   };

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { DIALECTS } from '../../../src/core/dialects.ts';
 import { toChatRequest } from '../../../src/core/request/request.ts';
 import type { ChatMessage } from '../../../src/core/chat.ts';
-import { validateCreateResponse } from '../../../src/requests/validate.ts';
+import { validateCreateResponse } from '../../../src/requests/preparation/validate.ts';
 import { anyHistory } from '../../support/any-history.ts';
 import { runs } from '../../support/property.ts';
 

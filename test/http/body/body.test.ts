@@ -388,19 +388,6 @@ describe('readBody', () => {
     expect(await outcome).to.have.property('code', 'client_disconnected');
   });
 
-  it('keeps the exact bytes beside the value', async () => {
-    const bytes = Buffer.from(' {"a" : 1}\n');
-    let value: unknown;
-    serve = async (req) => {
-      const body = await readJsonBody(req, { maxBytes: MAX_BYTES });
-      value = body.value;
-      return body.bytes;
-    };
-    await post(gzipSync(bytes), 'gzip');
-    expect(await outcome).to.deep.equal(bytes);
-    expect(value).to.deep.equal({ a: 1 });
-  });
-
   const mediaTypes: { type: string; accepted: boolean }[] = [
     { type: 'application/json', accepted: true },
     { type: 'Application/JSON; charset=utf-8', accepted: true },
@@ -413,7 +400,7 @@ describe('readBody', () => {
 
   for (const { type, accepted } of mediaTypes) {
     it(`${accepted ? 'takes' : 'refuses'} the Content-Type "${type}"`, async () => {
-      serve = async (req) => (await readJsonBody(req, { maxBytes: MAX_BYTES })).bytes;
+      serve = (req) => readJsonBody(req, { maxBytes: MAX_BYTES });
       const response = await fetch(`http://127.0.0.1:${port}/`, {
         method: 'POST',
         body: '{}',
@@ -424,7 +411,7 @@ describe('readBody', () => {
   }
 
   it('takes a body without a Content-Type', async () => {
-    serve = async (req) => (await readJsonBody(req, { maxBytes: MAX_BYTES })).bytes;
+    serve = (req) => readJsonBody(req, { maxBytes: MAX_BYTES });
     expect(await post(Buffer.from('{}'))).to.have.property('status', 200);
   });
 });

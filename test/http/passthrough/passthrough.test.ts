@@ -16,6 +16,7 @@ import { createProxy, type Proxy, type ProxyOptions } from '../../../src/http/pa
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { observe } from '../../support/observe.ts';
+import { routeChat } from '../../../src/requests/preparation/route.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 import { AT_ONCE_MS, allArrived, until, untilSteady } from '../../support/time.ts';
@@ -81,7 +82,7 @@ describe('passthrough', () => {
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
-      large: { routeChat: () => Promise.reject(new Error('no request is large here')) },
+      preparation: { route: async ({ body, caller }) => routeChat(body.bytes, caller.identity, backends.routes) },
       nowMs: Date.now,
       ...options,
     });

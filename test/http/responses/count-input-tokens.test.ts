@@ -11,12 +11,31 @@ import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { Caller } from '../../../src/requests/incoming.ts';
+import { openPreparation } from '../../../src/requests/preparation/preparation.ts';
 import type { StoredKey } from '../../../src/store/keys.ts';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
 const sealer = { seal: () => 'sealed', open: () => undefined };
+const preparation = openPreparation({
+  backends: openOnlyBackend(),
+  models: { present: null },
+  sealers: { reasoning: sealer, compaction: sealer },
+  estimator: { estimateInput: () => 1 },
+  itemMemory: createItemMemory({ itemMemoryTtlS: 0, maxBodyBytes: 1000, nowMs: () => 0 }),
+  hostedTools: 'drop',
+  history: 'keep',
+  imageUrls: 'any',
+  compactionModel: null,
+  compactionMaxOutputTokens: 1000,
+  itemMemoryTtlS: 0,
+  maxBodyBytes: 1000,
+  defaultMaxOutputTokens: 1000,
+  secret: 'a secret of a test of counts',
+  gatewaySecretPrevious: null,
+  onDeath: (why) => expect.fail(why),
+});
 
 describe('countInputTokens', () => {
   useRealSockets();
@@ -58,14 +77,8 @@ describe('countInputTokens', () => {
         tokenizer,
         estimator: { estimateInput: () => 1 },
         admission: ADMIT_ALL,
-        itemMemory: createItemMemory({ itemMemoryTtlS: 0, maxBodyBytes: 1000, nowMs: () => 0 }),
-        routes: openOnlyBackend().routes,
         models: { present: null },
-        hostedTools: 'drop',
-        history: 'keep',
-        imageUrls: 'any',
-        sealers: { reasoning: sealer, compaction: sealer },
-        large: { prepareCount: () => Promise.reject(new Error('no request is large here')) },
+        preparation,
         maxBodyBytes: 1000,
       }),
       errorHandler,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { DIALECTS } from '../../src/core/dialects.ts';
-import { createRoutes } from '../../src/core/routes.ts';
-import { routeChat } from '../../src/requests/route-chat.ts';
+import { DIALECTS } from '../../../src/core/dialects.ts';
+import { createRoutes } from '../../../src/core/routes.ts';
+import { routeChat } from '../../../src/requests/preparation/route.ts';
 
 describe('routeChat', () => {
   it('refuses a large body that has too much to be read, also for the only backend', () => {

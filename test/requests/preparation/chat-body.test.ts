@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, integer, property, shuffledSubarray } from 'fast-check';
-import { ApiError } from '../../src/core/errors.ts';
-import { splice } from '../../src/core/json-bytes.ts';
-import { REFUSED_FIELDS } from '../../src/core/request/refused-fields.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import { splice } from '../../../src/core/json-bytes.ts';
+import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
 import {
   asksForUsage,
   editsOf,
@@ -11,9 +11,9 @@ import {
   modelEdits,
   type BodyChanges,
   type UnderstoodFields,
-} from '../../src/requests/chat-body.ts';
-import { validateCreateChatCompletion } from '../../src/requests/validate.ts';
-import { runs } from '../support/property.ts';
+} from '../../../src/requests/preparation/chat-body.ts';
+import { validateCreateChatCompletion } from '../../../src/requests/preparation/validate.ts';
+import { runs } from '../../support/property.ts';
 
 const changeBody = (body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer =>
   splice(body, editsOf(body, fields, changes));

@@ -1,9 +1,9 @@
 import type { ValidateFunction } from 'ajv';
-import { inputToCompact } from '../core/compaction/compaction.ts';
-import { withUpdates } from '../core/request/configuration-update.ts';
-import { isKnownParameter } from '../contract/known-parameters.ts';
-import { ApiError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { inputToCompact } from '../../core/compaction/compaction.ts';
+import { withUpdates } from '../../core/request/configuration-update.ts';
+import { isKnownParameter } from '../../contract/known-parameters.ts';
+import { ApiError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
 import type {
   CreateChatCompletion,
   CreateResponse,
@@ -12,14 +12,14 @@ import type {
   InputPart,
   ToolParam,
   WebSocketCreate,
-} from '../contract/types.ts';
+} from '../../contract/types.ts';
 import {
   isCompactResponse,
   isCreateChatCompletion,
   isCreateResponse,
   isWebSocketCreate,
-} from '../contract/validators.generated.js';
-import { toShapeError } from '../contract/shape-error.ts';
+} from '../../contract/validators.generated.js';
+import { toShapeError } from '../../contract/shape-error.ts';
 
 /**
  * Returns the body, changed in place. Throws ApiError with the path of the field at fault; the

@@ -1,7 +1,7 @@
-import type { Identity } from '../identity/identities.ts';
-import { fieldsOf, readString, type Edit } from '../core/json-bytes.ts';
-import { parseJson, refuseExcess } from '../core/parse-json.ts';
-import { affinityOf, type Route, type Routes } from '../core/routes.ts';
+import type { Identity } from '../../identity/identities.ts';
+import { fieldsOf, readString, type Edit } from '../../core/json-bytes.ts';
+import { parseJson, refuseExcess } from '../../core/parse-json.ts';
+import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
 import { modelEdits } from './chat-body.ts';
 
 export interface RoutedChat {

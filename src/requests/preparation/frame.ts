@@ -1,11 +1,11 @@
 /** A frame of a WebSocket that asks for a response, and the conversation that it continues. */
 
-import { ApiError } from '../core/errors.ts';
-import { isList, isObject, readJson } from '../core/json.ts';
-import { isKnownType } from '../core/request/items.ts';
-import { parseIdempotencyKey } from './idempotency-key.ts';
-import type { ResponsePlan } from './plan.ts';
-import { prepare, type Asked, type Prepared, type PrepareServices } from './prepare.ts';
+import { ApiError } from '../../core/errors.ts';
+import { isList, isObject, readJson } from '../../core/json.ts';
+import { isKnownType } from '../../core/request/items.ts';
+import { parseIdempotencyKey } from '../idempotency-key.ts';
+import type { ResponsePlan } from '../plan.ts';
+import { prepare, type Asked, type Prepared, type PrepareServices } from './response.ts';
 import { validateWebSocketCreate } from './validate.ts';
 
 export interface CreateFrame {
@@ -16,6 +16,12 @@ export interface CreateFrame {
 
 /** The items of each turn as JSON. */
 export type Turns = readonly Uint8Array[];
+
+/** What a frame continues. */
+export interface Past {
+  readonly turns: Turns;
+  readonly bytes: number;
+}
 
 /** Takes the fields out of the frame that HTTP does not have. Throws ApiError. */
 export function readCreateFrame(frame: unknown): CreateFrame {
@@ -31,13 +37,6 @@ export function readCreateFrame(frame: unknown): CreateFrame {
   delete value.previous_response_id;
   value.stream = true;
   return { isWarmUp: !generate, previousResponseId, idempotencyKey: parseIdempotencyKey(key, 'idempotency_key') };
-}
-
-/** A frame that has been read. It is prepared already if it was large and continues nothing. */
-export interface BegunFrame<Plan = ResponsePlan> {
-  readonly frame: CreateFrame;
-  readonly bodyDigest?: Uint8Array | undefined;
-  readonly prepared?: PreparedFrame<Plan>;
 }
 
 export interface PreparedFrame<Plan = ResponsePlan> {

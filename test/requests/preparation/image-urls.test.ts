@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { URL_FAULTS } from '../../src/requests/image-urls.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { URL_FAULTS } from '../../../src/requests/preparation/image-urls.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
 
 const PIXEL = 'data:image/png;base64,AAAA';
 

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { validateCreateResponse } from '../../src/requests/validate.ts';
-import type { CreateResponse } from '../../src/contract/types.ts';
-import { collectGarbage } from '../support/garbage.ts';
-import { turn } from '../support/time.ts';
+import { validateCreateResponse } from '../../../src/requests/preparation/validate.ts';
+import type { CreateResponse } from '../../../src/contract/types.ts';
+import { collectGarbage } from '../../support/garbage.ts';
+import { turn } from '../../support/time.ts';
 
 const CLIENT_REQUESTS = join(import.meta.dirname, '../../../shared/research/client-requests');
 

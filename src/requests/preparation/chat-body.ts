@@ -1,6 +1,6 @@
-import type { Dialect } from '../core/dialects.ts';
-import { ApiError } from '../core/errors.ts';
-import { fieldsOf, itemsIn, readString, type Edit, type Field } from '../core/json-bytes.ts';
+import type { Dialect } from '../../core/dialects.ts';
+import { ApiError } from '../../core/errors.ts';
+import { fieldsOf, itemsIn, readString, type Edit, type Field } from '../../core/json-bytes.ts';
 import {
   FIELDS_OF_FUNCTION,
   FIELDS_OF_TOOL,
@@ -9,8 +9,8 @@ import {
   refusedTool,
   TOOLS_OF_CALLER,
   whyRefused,
-} from '../core/request/refused-fields.ts';
-import type { CreateChatCompletion } from '../contract/types.ts';
+} from '../../core/request/refused-fields.ts';
+import type { CreateChatCompletion } from '../../contract/types.ts';
 
 export type UnderstoodFields = ReadonlyMap<string, Field>;
 

@@ -1,26 +1,23 @@
-import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
-import { inputToCompact } from '../core/compaction/compaction.ts';
-import type { UniquePart } from '../core/ids.ts';
-import { LARGE_BYTES } from '../core/json-size.ts';
-import type { ChatRequest } from '../core/chat.ts';
-import { parseJson } from '../core/parse-json.ts';
-import { affinityOf, createRoutes, type Route, type RoutedBackend, type Routes } from '../core/routes.ts';
-import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
-import { keptMessages } from '../core/request/kept-input.ts';
-import { withExactIntegers } from '../core/request/exact-integers.ts';
-import { settle } from '../core/request/model-settings.ts';
-import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
-import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
-import type { TokenEstimator } from '../core/tokens/estimate.ts';
-import { inputSizeOf } from '../core/tokens/input-size.ts';
-import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../contract/types.ts';
-import type { Identity } from '../identity/identities.ts';
-import type { Sealer, SealPurpose } from '../identity/seal.ts';
-import { compactionFor, loadOf, mayCompact } from './compact.ts';
-import type { Incoming, IncomingCreate } from './incoming.ts';
-import type { ItemMemory } from './item-memory.ts';
-import { leftOutOf } from './left-out.ts';
-import type { ResponsePlan } from './plan.ts';
+import { inputToCompact } from '../../core/compaction/compaction.ts';
+import type { UniquePart } from '../../core/ids.ts';
+import type { ChatRequest } from '../../core/chat.ts';
+import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
+import type { CompactionOptions, CompactionPlan } from '../../core/compaction/compaction.ts';
+import { keptMessages } from '../../core/request/kept-input.ts';
+import { withExactIntegers } from '../../core/request/exact-integers.ts';
+import { settle } from '../../core/request/model-settings.ts';
+import { checkFields, checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
+import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
+import type { TokenEstimator } from '../../core/tokens/estimate.ts';
+import { inputSizeOf } from '../../core/tokens/input-size.ts';
+import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../../contract/types.ts';
+import type { Identity } from '../../identity/identities.ts';
+import type { Sealer, SealPurpose } from '../../identity/seal.ts';
+import { compactionFor, loadOf, mayCompact } from '../compact.ts';
+import type { IncomingCreate } from '../incoming.ts';
+import type { ItemMemory } from '../item-memory.ts';
+import { leftOutOf } from '../left-out.ts';
+import type { ResponsePlan } from '../plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
 import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
@@ -60,39 +57,6 @@ export interface Asked {
   readonly identity: Identity;
   readonly isLimited: boolean;
   readonly needsOutputLimit: boolean;
-}
-
-/** Whether a thread prepares the request: it was not parsed, or it refers to much that is remembered. */
-export function isLarge(
-  { caller, body }: Pick<Incoming, 'caller' | 'body'>,
-  { itemMemory }: { readonly itemMemory: Pick<ItemMemory, 'weigh'> },
-): boolean {
-  return body.value === undefined || itemMemory.weigh(caller.identity, body.value) > LARGE_BYTES;
-}
-
-/** Returns what is needed to prepare a request whose body has been parsed. */
-export function askedOf({ caller, body, facts }: Pick<Incoming, 'caller' | 'body' | 'facts'>): Asked {
-  return {
-    bytes: body.bytes,
-    value: body.value,
-    unique: facts.unique,
-    identity: caller.identity,
-    isLimited: isLimited(caller.key),
-    needsOutputLimit: needsOutputLimit(caller.key),
-  };
-}
-
-/** Returns what is needed to prepare the request again, since a preparation changes what was parsed. */
-export function askedAgain(incoming: Pick<Incoming, 'caller' | 'body' | 'facts'>): Asked {
-  return { ...askedOf(incoming), value: parseJson(incoming.body.bytes) };
-}
-
-/** Returns services that send a request to this backend. */
-export function pinnedTo<Services extends { readonly routes: Routes }>(
-  services: Services,
-  backend: RoutedBackend,
-): Services {
-  return { ...services, routes: createRoutes([backend]) };
 }
 
 export interface PrepareOptions {

@@ -17,7 +17,7 @@ const COMPLETION = {
   usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
 };
 const TOOL = { type: 'function', name: 'look up', description: 'Looks up.', parameters: { type: 'object' } };
-const LONG = 'word '.repeat(60_000);
+const LONG = 'word '.repeat(450_000);
 
 describe('a large request', () => {
   useRealSockets();

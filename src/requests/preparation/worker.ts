@@ -1,4 +1,4 @@
-/** Prepares large requests beside the event loop. thread.ts starts this thread. */
+/** Prepares large requests beside the event loop. preparation.ts starts this thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CompactionOptions } from '../../core/compaction/compaction.ts';
 import type { ChatRequest } from '../../core/chat.ts';
@@ -14,13 +14,13 @@ import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
 import { digestOf, type Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
-import { routeChat, type RoutedChat } from '../route-chat.ts';
-import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame, type Turns } from '../frame.ts';
+import { routeChat, type RoutedChat } from './route.ts';
+import { prepareFrame, readCreateFrame, type CreateFrame, type PreparedFrame, type Turns } from './frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import type { Plan, ResponsePlan } from '../plan.ts';
-import { prepareChat, type PreparedChat } from '../prepare-chat.ts';
-import { prepareCount, type InputToCount } from '../prepare-count.ts';
+import { prepareChat, type PreparedChat } from './chat.ts';
+import { prepareCount, type InputToCount } from './count.ts';
 import {
   prepare,
   type Asked,
@@ -28,7 +28,7 @@ import {
   type PrepareOptions,
   type PrepareServices,
   type TranslationSettings,
-} from '../prepare.ts';
+} from './response.ts';
 
 /** A thread cannot be sent functions, so it makes the sealers itself. */
 export interface ThreadSettings
@@ -36,7 +36,7 @@ export interface ThreadSettings
     Omit<TranslationSettings, 'sealers' | 'routes'>,
     Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
   readonly secret: string;
-  readonly secretPrevious: string | null;
+  readonly gatewaySecretPrevious: string | null;
   readonly maxBodyBytes: number;
   readonly itemMemoryTtlS: number;
   readonly defaultMaxOutputTokens: number;
@@ -59,6 +59,12 @@ export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'need
 export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction'> {
   readonly translation: ResponsePlan['translation'] & { readonly chat: EncodedChat };
   readonly compaction: { readonly chat: EncodedChat; readonly route: Route; readonly resumes: boolean } | undefined;
+}
+
+/** A frame that has been read. It is prepared if it continues nothing. */
+export interface ReadFrame extends Digest {
+  readonly frame: CreateFrame;
+  readonly prepared?: PreparedFrame<SentPlan>;
 }
 
 export interface SentChat extends Omit<PreparedChat, 'edits'> {
@@ -85,18 +91,18 @@ export type Way = PrepareOptions | { readonly past: Turns | undefined };
 
 export type LargeService = {
   readonly response: (request: LargeRequest, options: PrepareOptions) => Answer<SentPlan>;
-  readonly frame: (request: LargeRequest) => Answer<BegunFrame<SentPlan>>;
-  readonly continued: (request: LargeRequest, past: Turns) => Answer<PreparedFrame<SentPlan>>;
+  readonly frame: (request: LargeRequest) => Answer<ReadFrame>;
+  readonly continued: (request: LargeRequest, past: Turns | undefined) => Answer<PreparedFrame<SentPlan>>;
   readonly resume: (request: LargeRequest, way: Way, encryptedContent: string) => Answer<EncodedChat>;
   readonly count: (request: LargeRequest) => Answer<InputToCount>;
   readonly chat: (request: LargeRequest) => Answer<SentChat>;
   readonly route: (request: LargeRequest) => Answer<RoutedChat>;
 };
 
-// Only thread.ts starts this thread.
+// Only preparation.ts starts this thread.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const settings = workerData as ThreadSettings;
-const sealers = createSealers(settings.secret, settings.secretPrevious);
+const sealers = createSealers(settings.secret, settings.gatewaySecretPrevious);
 
 /** The bytes of the next answer, which are moved and not copied. */
 let transferred: ArrayBuffer[] = [];

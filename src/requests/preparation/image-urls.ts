@@ -1,8 +1,8 @@
 /** The backend fetches these URLs from its own network. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import type { UrlFault } from '../core/request/parts.ts';
-import type { ImageUrlPolicy } from '../contract/types.ts';
+import type { UrlFault } from '../../core/request/parts.ts';
+import type { ImageUrlPolicy } from '../../contract/types.ts';
 
 /**
  * Returns why a policy refuses a URL. data: URLs are always allowed. Base64 without `data:` is not,

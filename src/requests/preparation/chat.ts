@@ -1,10 +1,10 @@
-import { affinityOf, type Routes } from '../core/routes.ts';
-import type { Edit } from '../core/json-bytes.ts';
-import { checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
-import { inputSizeOf } from '../core/tokens/input-size.ts';
+import { affinityOf, type Routes } from '../../core/routes.ts';
+import type { Edit } from '../../core/json-bytes.ts';
+import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
+import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import { asksForUsage, editsOf, findFields, limitOf } from './chat-body.ts';
-import type { Plan } from './plan.ts';
-import type { Asked } from './prepare.ts';
+import type { Plan } from '../plan.ts';
+import type { Asked } from './response.ts';
 import { validateCreateChatCompletion } from './validate.ts';
 
 export interface ChatSettings {

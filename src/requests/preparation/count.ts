@@ -1,12 +1,12 @@
-import type { ChatRequest } from '../core/chat.ts';
-import type { ChatBody } from '../core/encoded-chat.ts';
-import { countedInputOf, type CountedInput } from '../core/tokens/counted-input.ts';
-import { inputSizeOf, type InputSize } from '../core/tokens/input-size.ts';
-import { affinityOf, type Route } from '../core/routes.ts';
-import { toChatRequest } from '../core/request/request.ts';
-import { leftOutOf } from './left-out.ts';
-import type { LeftOut } from './plan.ts';
-import { translationOptionsFor, type Asked, type PrepareServices, type TranslationSettings } from './prepare.ts';
+import type { ChatRequest } from '../../core/chat.ts';
+import type { ChatBody } from '../../core/encoded-chat.ts';
+import { countedInputOf, type CountedInput } from '../../core/tokens/counted-input.ts';
+import { inputSizeOf, type InputSize } from '../../core/tokens/input-size.ts';
+import { affinityOf, type Route } from '../../core/routes.ts';
+import { toChatRequest } from '../../core/request/request.ts';
+import { leftOutOf } from '../left-out.ts';
+import type { LeftOut } from '../plan.ts';
+import { translationOptionsFor, type Asked, type PrepareServices, type TranslationSettings } from './response.ts';
 import { validateCreateResponse } from './validate.ts';
 
 export interface InputToCount {

@@ -10,24 +10,21 @@ import { initialResponse } from '../../../src/core/reply/initial-response.ts';
 import { wantsLogprobs } from '../../../src/core/request/request.ts';
 import { maxCallsOf } from '../../../src/core/request/tool-choice.ts';
 import { createPiecesWriter } from '../../../src/http/responses/json-pieces.ts';
-import { parseJson } from '../../../src/core/parse-json.ts';
 import { createTokenEstimator } from '../../../src/core/tokens/estimate.ts';
 import type { Identity } from '../../../src/identity/identities.ts';
 import { createSealers } from '../../../src/identity/seal.ts';
 import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
 import type { OutputItem } from '../../../src/contract/types.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
-import { routeChat } from '../../../src/requests/route-chat.ts';
 import { collectGarbage } from '../../support/garbage.ts';
 import { openOnlyBackend } from '../../support/only-backend.ts';
-import { prepareFrame, readCreateFrame, type PreparedFrame } from '../../../src/requests/frame.ts';
+import type { Past, PreparedFrame } from '../../../src/requests/preparation/frame.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { IncomingCreate } from '../../../src/requests/incoming.ts';
-import { openLargeRequests } from '../../../src/requests/large/thread.ts';
+import { openPreparation, type Preparation } from '../../../src/requests/preparation/preparation.ts';
 import type { ResponsePlan } from '../../../src/requests/plan.ts';
-import { prepareChat, type PreparedChat } from '../../../src/requests/prepare-chat.ts';
-import { prepareCount, type InputToCount } from '../../../src/requests/prepare-count.ts';
-import { askedOf, prepare } from '../../../src/requests/prepare.ts';
+import type { PreparedChat } from '../../../src/requests/preparation/chat.ts';
+import type { InputToCount } from '../../../src/requests/preparation/count.ts';
 
 const identity: Identity = ['me'];
 const RESPONSE = { endpoint: 'responses' } as const;
@@ -42,7 +39,7 @@ const SETTINGS = {
   itemMemoryTtlS: 60,
   defaultMaxOutputTokens: 4096,
   secret: 'a secret of at least thirty-two characters',
-  secretPrevious: null,
+  gatewaySecretPrevious: null,
 } as const;
 const backends = openOnlyBackend({
   modelAliases: new Map([['alias', 'named']]),
@@ -132,7 +129,8 @@ const chats: Record<string, object | string> = {
 const CHATS: ReadonlySet<string> = new Set(['a chat completion', 'a model']);
 
 /** Two turns of a conversation over a WebSocket. */
-const PAST = [[SAID], [CALL]].map((items) => Buffer.from(JSON.stringify(items)));
+const TURNS = [[SAID], [CALL]].map((items) => Buffer.from(JSON.stringify(items)));
+const PAST: Past = { turns: TURNS, bytes: Buffer.concat(TURNS).length };
 
 function bytesOf(request: object | string): Buffer {
   return Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
@@ -142,16 +140,17 @@ const MODEL_TABLE = {
   models: { 'sett*': { defaults: { max_output_tokens: 77 }, overrides: { temperature: 0.5, stop: 'END' } } },
 };
 
-describe('the thread of large requests', () => {
-  let thread: ReturnType<typeof openLargeRequests> | undefined;
+describe('preparation', () => {
+  let thread: Preparation | undefined;
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...SETTINGS, nowMs: Date.now });
   const deaths: string[] = [];
   const models = { present: createModels(MODEL_TABLE) };
   const shared = {
-    settings: SETTINGS,
+    ...SETTINGS,
     backends,
     models,
+    sealers,
     estimator,
     itemMemory,
     onDeath: (why: string) => void deaths.push(why),
@@ -169,69 +168,44 @@ describe('the thread of large requests', () => {
     return parts as IncomingCreate;
   }
 
-  describe('prepares as the event loop does', () => {
+  describe('in its thread is what it is on the event loop', () => {
     before(() => {
       itemMemory.remember(identity, [REMEMBERED]);
       thread = undefined;
     });
-    const own = openLargeRequests(shared);
-    after(() => own.close());
+    const here = openPreparation({ ...shared, maxBytesHere: Infinity });
+    const there = openPreparation({ ...shared, maxBytesHere: 0 });
+    after(() => there.close());
 
-    const services = { ...SETTINGS, routes: backends.routes, models, sealers, estimator, itemMemory };
-    const asked = (bytes: Buffer) => ({ ...askedOf(incomingOf(bytes)), value: parseJson(bytes) });
-
-    /** Each kind of request, here and there. */
-    const kinds: Readonly<Record<string, (bytes: Buffer) => readonly Promise<unknown>[]>> = {
-      'a response': (bytes) => {
-        const options = { endpoint: 'responses' } as const;
-        return [
-          tell(async () => planOf(prepare(asked(bytes), options, services))),
-          tell(async () => planOf(await own.prepare(incomingOf(bytes), options))),
-        ];
+    /** Each kind of request, in one of both. */
+    const kinds: Readonly<Record<string, (own: Preparation, incoming: IncomingCreate) => Promise<unknown>>> = {
+      'a response': async (own, incoming) => planOf(await own.response(incoming, RESPONSE)),
+      'a compaction': async (own, incoming) => planOf(await own.response(incoming, { endpoint: 'responses.compact' })),
+      'a response for a backend': async (own, incoming) =>
+        planOf(await own.response(incoming, RESPONSE, backends.specs[0])),
+      'a frame': async (own, incoming) => {
+        const frame = await own.frame(incoming);
+        return frame.previousResponseId === undefined ? frameOf(await frame.prepare()) : frame.previousResponseId;
       },
-      'a compaction': (bytes) => {
-        const options = { endpoint: 'responses.compact' } as const;
-        return [
-          tell(async () => planOf(prepare(asked(bytes), options, services))),
-          tell(async () => planOf(await own.prepare(incomingOf(bytes), options))),
-        ];
+      'a frame that is prepared again': async (own, incoming) => {
+        const frame = await own.frame(incoming);
+        await frame.prepare();
+        return frameOf(await frame.prepare(undefined, backends.specs[0]));
       },
-      'a frame': (bytes) => [
-        tell(async () => {
-          const whole = asked(bytes);
-          const frame = readCreateFrame(whole.value);
-          return frameOf(prepareFrame(frame, { ...whole, past: undefined }, services));
-        }),
-        tell(async () => frameOf((await own.beginFrame(incomingOf(bytes))).prepared)),
-      ],
-      'a continued frame': (bytes) => [
-        tell(async () => {
-          const whole = asked(bytes);
-          const frame = readCreateFrame(whole.value);
-          return frameOf(prepareFrame(frame, { ...whole, past: PAST }, services));
-        }),
-        tell(async () => frameOf(await own.continueFrame(incomingOf(bytes), PAST))),
-      ],
-      'a count of tokens': (bytes) => [
-        tell(async () => countOf(prepareCount(asked(bytes), services))),
-        tell(async () => countOf(await own.prepareCount(incomingOf(bytes)))),
-      ],
-      'a chat completion': (bytes) => [
-        tell(async () => chatOf(prepareChat(asked(bytes), services))),
-        tell(async () => chatOf(await own.prepareChat(incomingOf(bytes)))),
-      ],
-      'a model': (bytes) => [
-        tell(async () => routeChat(bytes, identity, backends.routes)),
-        tell(() => own.routeChat(incomingOf(bytes))),
-      ],
+      'a continued frame': async (own, incoming) => frameOf(await (await own.frame(incoming)).prepare(PAST)),
+      'a count of tokens': async (own, incoming) => countOf(await own.count(incoming)),
+      'a chat completion': async (own, incoming) => chatOf(await own.chat(incoming)),
+      'a model': (own, incoming) => own.route(incoming),
     };
 
-    for (const [kind, both] of Object.entries(kinds)) {
+    for (const [kind, prepared] of Object.entries(kinds)) {
       describe(kind, () => {
         for (const [name, request] of Object.entries({ ...requests, ...(CHATS.has(kind) && chats) })) {
           it(`of ${name}`, async () => {
-            const [here, there] = await Promise.all(both(bytesOf(request)));
-            expect(there).to.deep.equal(here);
+            const [one, other] = await Promise.all(
+              [here, there].map((own) => tell(() => prepared(own, incomingOf(bytesOf(request))))),
+            );
+            expect(other).to.deep.equal(one);
           });
         }
       });
@@ -239,8 +213,8 @@ describe('the thread of large requests', () => {
   });
 
   it('leaves nearly all of the work off the event loop', async () => {
-    thread = openLargeRequests(shared);
-    await thread.prepare(incomingOf(bytesOf({ model: 'm', input: 'Hello' })), RESPONSE);
+    thread = openPreparation(shared);
+    await thread.response(incomingOf(bytesOf({ model: 'm', input: 'Hello' })), RESPONSE);
     const turns = Array.from({ length: 9_000 }, () => ({ ...SAID, content: 'word '.repeat(670) }));
     const json = JSON.stringify({ model: 'm', input: turns });
     // The least of three: a collection of garbage can fall into any of them.
@@ -250,7 +224,7 @@ describe('the thread of large requests', () => {
       const incoming = incomingOf(Buffer.from(json));
       collectGarbage();
       const before = process.threadCpuUsage();
-      const prepared = thread.prepare(incoming, RESPONSE);
+      const prepared = thread.response(incoming, RESPONSE);
       const lent = incoming.body.bytes.length;
       const plan = await prepared;
       leastMs = Math.min(leastMs, cpuMsSince(before));
@@ -268,14 +242,14 @@ describe('the thread of large requests', () => {
 
   it('is started again when it has ended, and refuses what it had', async () => {
     const workers: FakeWorker[] = [];
-    thread = openLargeRequests({ ...shared, startWorker: () => start(workers) });
-    const first = codeOf(thread.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
+    thread = openPreparation({ ...shared, maxBytesHere: 0, startWorker: () => start(workers) });
+    const first = codeOf(thread.response(incomingOf(Buffer.from('{}')), RESPONSE));
     await untilAsked(workers, 1);
     workers[0]?.emit('error', new Error('out of memory'));
     workers[0]?.emit('exit', 1);
     expect(await first).to.equal('server_overloaded');
     expect(deaths).to.include('out of memory');
-    const second = codeOf(thread.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
+    const second = codeOf(thread.response(incomingOf(Buffer.from('{}')), RESPONSE));
     await untilAsked(workers, 2);
     await thread.close();
     expect(await second).to.equal('server_overloaded');
@@ -283,10 +257,10 @@ describe('the thread of large requests', () => {
 
   it('prepares one request at a time, and none whose client has left', async () => {
     const workers: FakeWorker[] = [];
-    const busy = (thread = openLargeRequests({ ...shared, startWorker: () => start(workers) }));
-    const first = codeOf(busy.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
+    const busy = (thread = openPreparation({ ...shared, maxBytesHere: 0, startWorker: () => start(workers) }));
+    const first = codeOf(busy.response(incomingOf(Buffer.from('{}')), RESPONSE));
     const others = [false, true].map((hasLeft) =>
-      codeOf(busy.prepare(incomingOf(Buffer.from('{}'), hasLeft), RESPONSE)),
+      codeOf(busy.response(incomingOf(Buffer.from('{}'), hasLeft), RESPONSE)),
     );
     await untilAsked(workers, 1);
     workers[0]?.refuse();
