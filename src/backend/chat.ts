@@ -1,6 +1,7 @@
 import type { ChatBatch, Connected } from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import type { ApiError } from '../core/errors.ts';
+import { lazily } from '../core/lazily.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
@@ -9,12 +10,15 @@ import { openConnection, openPool, type BackendConnection, type RequestBody } fr
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import {
   fieldsRefusedIn,
+  isWithin,
   rememberRefusedFields,
   type KnownRefusals,
   withoutFields,
+  withoutWithin,
   type OptionalField,
   type OptionalFields,
 } from './refused-fields.ts';
+import { wholeOf } from './refused-within.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 
 export interface ChatBackend {
@@ -145,8 +149,7 @@ export function createChatBackend(
   async function ask(request: ChatBody, asking: AskOptions, listener: AnswerListener): Promise<void> {
     const { headers } = asking;
     const sent = await send({
-      body: (leftOut) => toBody(request, leftOut),
-      optional: request,
+      ...toSending(request),
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
       asking,
     });
@@ -297,9 +300,18 @@ function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: 
   return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
 }
 
+/** What is inside of a large request is parsed only where a refusal is known or comes. */
+function toSending(request: ChatBody): Pick<Sending, 'body' | 'optional'> {
+  const within = lazily(() => wholeOf(request));
+  return {
+    body: (leftOut) => toBody(leftOut.some(isWithin) ? within() : request, leftOut),
+    optional: { ...request, within },
+  };
+}
+
 /** Returns the JSON of the request without these fields. */
 export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): RequestBody {
-  if (!isEncoded(request)) return toJson(withoutFields(request, leftOut));
+  if (!isEncoded(request)) return toJson(withoutFields(withoutWithin(request, leftOut), leftOut));
   const { bulk, ...fields } = request;
   return [Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk];
 }

@@ -3,6 +3,7 @@
 import type { ChatRequest } from '../core/chat.ts';
 import type { SmallField } from '../core/encoded-chat.ts';
 import type { Writable } from '../core/writable.ts';
+import { REFUSALS_WITHIN, SAYS_UNKNOWN, type Within } from './refused-within.ts';
 
 /** A request can do without these. Each has the words with which a backend refuses it. */
 const REFUSALS = [
@@ -32,35 +33,60 @@ const REFUSALS = [
   },
 ] as const satisfies readonly { readonly field: SmallField | 'include_obfuscation'; readonly words: RegExp }[];
 
-export type OptionalField = (typeof REFUSALS)[number]['field'];
+type FieldWithin = keyof typeof REFUSALS_WITHIN;
 
-/** The fields of a request that matter here. */
-export type OptionalFields = Pick<ChatRequest, 'model' | Exclude<OptionalField, 'include_obfuscation'>>;
-
-const OPTIONAL_FIELDS: readonly OptionalField[] = REFUSALS.map(({ field }) => field);
+type TopField = (typeof REFUSALS)[number]['field'];
 
 type SentFields = Omit<ChatRequest, 'messages'>;
 
-/** Returns the request without these fields. */
+export type OptionalField = TopField | FieldWithin;
+
+/** The fields of a request that matter here. */
+export interface OptionalFields extends Pick<ChatRequest, 'model' | Exclude<TopField, 'include_obfuscation'>> {
+  /** Is absent for a request that is passed on as it came. */
+  readonly within?: () => Within;
+}
+
+const TOP_FIELDS: readonly TopField[] = REFUSALS.map(({ field }) => field);
+const FIELDS_WITHIN = Object.keys(REFUSALS_WITHIN).filter(isWithin);
+const OPTIONAL_FIELDS: readonly OptionalField[] = [...TOP_FIELDS, ...FIELDS_WITHIN];
+
+/** Whether the field is inside of messages or tools. */
+export function isWithin(field: string): field is FieldWithin {
+  return Object.hasOwn(REFUSALS_WITHIN, field);
+}
+
+/** Returns the request without those of these fields that are at its top. */
 export function withoutFields(request: SentFields, fields: readonly OptionalField[]): SentFields {
   if (fields.length === 0) return request;
   const rest: Writable<SentFields> = { ...request };
-  for (const field of fields) if (field !== 'include_obfuscation') delete rest[field];
+  for (const field of fields) if (field !== 'include_obfuscation' && !isWithin(field)) delete rest[field];
   if (fields.includes('include_obfuscation') && rest.stream_options !== undefined)
     rest.stream_options = { include_usage: true };
   if (rest.logprobs === undefined) delete rest.top_logprobs;
   return rest;
 }
 
-/** Returns the fields of the request that a refusal names. */
-export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
-  if (status !== 400 && status !== 422) return [];
-  return REFUSALS.filter(({ field, words }) => valueOf(request, field) !== undefined && words.test(body)).map(
-    ({ field }) => field,
+/** Returns the request without those of these fields that are inside of its messages and tools. */
+export function withoutWithin(request: ChatRequest, fields: readonly OptionalField[]): ChatRequest {
+  return FIELDS_WITHIN.filter((field) => fields.includes(field)).reduce(
+    (rest, field) => REFUSALS_WITHIN[field].without(rest),
+    request,
   );
 }
 
+/** Returns the fields of the request that a refusal names. */
+export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
+  if (status !== 400 && status !== 422) return [];
+  const named = [
+    ...REFUSALS.filter(({ words }) => words.test(body)).map(({ field }) => field),
+    ...FIELDS_WITHIN.filter((field) => REFUSALS_WITHIN[field].isNamedIn(body)),
+  ];
+  return named.filter((field) => valueOf(request, field) !== undefined);
+}
+
 function valueOf(request: OptionalFields, field: OptionalField): unknown {
+  if (isWithin(field)) return request.within && REFUSALS_WITHIN[field].valueOf(request.within());
   return field === 'include_obfuscation' ? request.stream_options?.include_obfuscation : request[field];
 }
 
@@ -83,8 +109,6 @@ const REMEMBERED_MS = 60 * 60 * 1000;
 const MAX_REMEMBERED = 1000;
 /** A value of these is a caller's own, and is hardly sent again by another. */
 const FREE_TEXTS: ReadonlySet<OptionalField> = new Set(['prompt_cache_key', 'safety_identifier', 'user']);
-const SAYS_UNKNOWN =
-  /unrecognized|unknown|unsupported|unexpected|\bextra|\bnot (?:supported|permitted|allowed|available|recognized)/i;
 
 /**
  * Remembers for an hour which fields the backend refuses for a model. One caller's bad value must not
@@ -100,18 +124,21 @@ export function rememberRefusedFields(): RefusedFields {
     return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, valueOf(request, field)]);
   }
 
+  function forModel(model: string): OptionalField[] {
+    byModel ??= Map.groupBy(refusals.values(), (refusal) => refusal.model);
+    const fields = new Set((byModel.get(model) ?? []).filter(lasts).map(({ field }) => field));
+    return OPTIONAL_FIELDS.filter((field) => fields.has(field));
+  }
+
   return {
     any: () => [...refusals.values()].some(lasts),
-    forModel(model) {
-      byModel ??= Map.groupBy(refusals.values(), (refusal) => refusal.model);
-      const fields = new Set((byModel.get(model) ?? []).filter(lasts).map(({ field }) => field));
-      return OPTIONAL_FIELDS.filter((field) => fields.has(field));
-    },
+    forModel,
     of(request) {
       if (refusals.size === 0) return [];
       const isRefused = (field: OptionalField): boolean =>
         (refusals.get(keyOf(request, field))?.untilMs ?? 0) > performance.now();
-      return OPTIONAL_FIELDS.filter((field) => valueOf(request, field) !== undefined && isRefused(field));
+      // Only these are looked for, since a large request must be parsed for what is inside of its messages.
+      return forModel(request.model).filter((field) => valueOf(request, field) !== undefined && isRefused(field));
     },
     remember(request, fields, words) {
       const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(words));

@@ -52,6 +52,11 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   service_tier: 'service_tier',
   prompt_cache_key: 'prompt_cache_key',
   safety_identifier: 'safety_identifier',
+  'messages.reasoning_content': 'input.reasoning',
+  'messages.reasoning': 'input.reasoning',
+  'messages.reasoning_details': 'input.reasoning',
+  'messages.thinking_blocks': 'input.reasoning',
+  'tools.strict': 'tools.strict',
 };
 
 /** Names the parameters that the backend refused. The header is missing if the reply has begun. */

@@ -86,6 +86,74 @@ describe('parameters that the backend refuses', () => {
     });
   }
 
+  for (const { name, dialect, isRefused, words, ignored } of [
+    {
+      name: 'thoughts of another provider',
+      dialect: 'sglang',
+      isRefused: (sent: string) => sent.includes('"reasoning_content"'),
+      words: "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported",
+      ignored: 'input.reasoning',
+    },
+    {
+      name: 'strict',
+      dialect: 'generic',
+      isRefused: (sent: string) => sent.includes('"strict"'),
+      words: "Tools with mixed values for 'strict' are not allowed.",
+      ignored: 'tools.strict',
+    },
+    {
+      name: 'nothing of the caller, where a message of the assistant must come between',
+      dialect: 'vllm',
+      isRefused: (sent: string) => !sent.includes('I have read the output.'),
+      words: "Unexpected role 'user' after role 'tool'",
+      ignored: null,
+    },
+    {
+      name: 'nothing of the caller, where thoughts must come with a call',
+      dialect: 'openai',
+      isRefused: (sent: string) => !sent.includes('"reasoning_content":" "'),
+      words: 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+      ignored: null,
+    },
+  ]) {
+    for (const isLarge of [false, true]) {
+      it(`are inside of ${isLarge ? 'large ' : ''}messages and tools: ${name}`, async () => {
+        backend.always(({ request, start, end }) => {
+          const refused = isRefused(JSON.stringify(request.body));
+          start(refused ? 422 : 200, { 'content-type': 'application/json' });
+          const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }];
+          end(JSON.stringify(refused ? { detail: [{ msg: words }] } : { choices }));
+        });
+        const other = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: dialect });
+        const input = [
+          { role: 'user', content: isLarge ? 'x'.repeat(300_000) : 'Hi' },
+          {
+            type: 'reasoning',
+            id: 'rs_68af',
+            summary: [{ type: 'summary_text', text: '**Looking**' }],
+            encrypted_content: 'gAAAA',
+          },
+          { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'c', output: 'Rain' },
+          { role: 'user', content: 'And?' },
+        ];
+        const tools = [
+          { type: 'function', name: 'look', strict: true },
+          { type: 'function', name: 'see' },
+        ];
+        for (const tries of [2, 3]) {
+          const reply = await other.create({ model: 'm', input, tools });
+          expect(reply.status).to.equal(200);
+          expect(reply.headers.get('x-ignored-parameters')).to.equal(ignored);
+          expect(backend.requests).to.have.length(tries);
+        }
+        await other.close();
+        const [, once, again] = backend.requests.map(({ body }) => body);
+        expect(again).to.deep.equal(once);
+      });
+    }
+  }
+
   it('are not named where there are none', async () => {
     const reply = await fetch(`${gateway.url}/api/v1/responses`, {
       method: 'POST',

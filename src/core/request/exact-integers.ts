@@ -46,7 +46,7 @@ function isRounded(value: unknown): boolean {
  * Parses JSON whose rounded integers have been replaced by strings. A reviver would see the numbers
  * as they are written too, but costs far more for each value than the parser.
  */
-function parseExact(json: Buffer): unknown {
+export function parseExact(json: Buffer): unknown {
   const integers: string[] = [];
   const edits: Edit[] = [];
   for (const { start, end } of numbersIn(json)) {

@@ -182,7 +182,8 @@ function toToolFields(request: CreateResponse, tools: ToolPlan, { strictTools }:
   };
 }
 
-function withoutStrict({ type, function: { strict: _strict, ...offered } }: ChatTool): ChatTool {
+/** Returns the tool without a word of whether its schema is strict. */
+export function withoutStrict({ type, function: { strict: _strict, ...offered } }: ChatTool): ChatTool {
   return { type, function: offered };
 }
 

@@ -234,13 +234,19 @@ function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs 
       ordered.push(message);
       continue;
     }
-    if (userRun.length === 0 && ordered.at(-1)?.role === 'tool' && afterOutputs === 'assistant')
-      ordered.push(ACKNOWLEDGED);
     userRun.push(message.content);
     if (userMessages === 'as-given') endUserRun();
   }
   endUserRun();
-  return ordered;
+  return afterOutputs === 'assistant' ? withAcknowledgements(ordered) : ordered;
+}
+
+/** Returns the messages with one of the assistant between each output of a tool and what else follows it. */
+export function withAcknowledgements(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.flatMap((message, index) => {
+    const follows = messages[index - 1]?.role === 'tool' && message.role !== 'tool' && message.role !== 'assistant';
+    return follows ? [ACKNOWLEDGED, message] : [message];
+  });
 }
 
 const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the output.' };

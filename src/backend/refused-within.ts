@@ -1,0 +1,114 @@
+/** What backends refuse inside of messages and tools, and how a request does without. */
+
+import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../core/chat.ts';
+import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
+import { parseExact } from '../core/request/exact-integers.ts';
+import { withoutStrict } from '../core/request/request.ts';
+import { withAcknowledgements } from '../core/request/turns.ts';
+
+export type Within = Pick<ChatRequest, 'messages' | 'tools'>;
+
+interface RefusalWithin {
+  readonly isNamedIn: (body: string) => boolean;
+  /** Returns undefined if the request has nothing of it. */
+  readonly valueOf: (request: Within) => unknown;
+  readonly without: (request: ChatRequest) => ChatRequest;
+}
+
+/** The words with which backends say that a field must not be there. */
+export const SAYS_UNKNOWN =
+  /unrecognized|unknown|unsupported|unexpected|\bextra|\bnot (?:supported|permitted|allowed|available|recognized)|\bdoes(?:n't| not) (?:support|accept|allow)/i;
+
+export const REFUSALS_WITHIN = {
+  // "property 'messages.2.assistant.reasoning_content' is unsupported" of Cerebras (Kilo-Org/kilocode#10375),
+  // "Extra inputs are not permitted" of Mistral behind LiteLLM (BerriAI/litellm#30835).
+  'messages.reasoning_content': fieldOfMessages('reasoning_content', /\breasoning_content\b/),
+  // The word alone is in many errors.
+  'messages.reasoning': fieldOfMessages(
+    'reasoning',
+    /(?:[.'"`]|\b(?:argument|field|parameter|property)\W+)reasoning(?!\w)/i,
+  ),
+  'messages.reasoning_details': fieldOfMessages('reasoning_details', /\breasoning_details\b/),
+  'messages.thinking_blocks': fieldOfMessages('thinking_blocks', /\bthinking_blocks\b/),
+  // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2". It
+  // refuses an empty text too (theopenco/llmgateway#2093). DeepSeek: "The `reasoning_content` in the thinking
+  // mode must be passed back to the API" (NousResearch/hermes-agent PR#15228).
+  'messages.no_reasoning_content': {
+    isNamedIn: (body) =>
+      /\breasoning_content\b[^.]{0,80}\b(?:missing|must be|required)\b|\b(?:missing|requires?)\b[^.]{0,40}\breasoning_content\b/i.test(
+        body,
+      ),
+    valueOf: ({ messages }) => messages.some(lacksThoughts) || undefined,
+    without: (request) => withMessages(request, (messages) => messages.map(withThoughts)),
+  },
+  // Devstral and Mistral Small on vLLM (mistralai/mistral-common#169).
+  'messages.user_after_tool': {
+    isNamedIn: (body) =>
+      /\bUnexpected role \W*(?:user|system|developer)\W+after role \W*tool\b|\broles must alternate\b/i.test(body),
+    valueOf: ({ messages }) => withAcknowledgements(messages).length > messages.length || undefined,
+    without: (request) => withMessages(request, withAcknowledgements),
+  },
+  // Cerebras: "Tools with mixed values for 'strict' are not allowed" (RooCodeInc/Roo-Code#10334). The caller has to
+  // hear what strict mode does not allow in a schema.
+  'tools.strict': {
+    isNamedIn: (body) =>
+      /\bstrict(?:ness)?\b/i.test(body) &&
+      (SAYS_UNKNOWN.test(body) || /\bsame\b/i.test(body)) &&
+      !/\bschema\b/i.test(body),
+    valueOf: ({ tools = [] }) => {
+      const values = new Set(tools.map((tool) => String(tool.function.strict)));
+      return values.has('true') || values.has('false') ? [...values].toSorted() : undefined;
+    },
+    without: ({ tools = [], ...rest }) => ({ ...rest, tools: tools.map(withoutStrict) }),
+  },
+} as const satisfies Readonly<Record<string, RefusalWithin>>;
+
+/** Returns the request with what is inside of it, also if it has been encoded. */
+export function wholeOf(request: ChatBody): ChatRequest {
+  if (!isEncoded(request)) return request;
+  const { bulk, ...small } = request;
+  const json = Buffer.concat([Buffer.from('{'), bulk.subarray(1)]);
+  // It was written from a chat request here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { ...small, ...(parseExact(json) as Within) };
+}
+
+/** A field of messages of the assistant, of which no value is refused alone. */
+function fieldOfMessages(
+  field: 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking_blocks',
+  name: RegExp,
+): RefusalWithin {
+  return {
+    isNamedIn: (body) => name.test(body) && SAYS_UNKNOWN.test(body),
+    valueOf: ({ messages }) => messages.some((message) => Object.hasOwn(message, field)) || undefined,
+    without: (request) =>
+      withMessages(request, (messages) =>
+        messages.map((message) => {
+          if (message.role !== 'assistant') return message;
+          const { [field]: _refused, ...rest } = message;
+          return rest;
+        }),
+      ),
+  };
+}
+
+function withMessages(
+  request: ChatRequest,
+  change: (messages: readonly ChatMessage[]) => readonly ChatMessage[],
+): ChatRequest {
+  return { ...request, messages: change(request.messages) };
+}
+
+function lacksThoughts(message: ChatMessage): message is ChatAssistantMessage {
+  return message.role === 'assistant' && (message.reasoning_content ?? '') === '';
+}
+
+/** They are sought in this field even where the backend sends them in another (earendil-works/pi PR#987). */
+function withThoughts(message: ChatMessage): ChatMessage {
+  if (!lacksThoughts(message)) return message;
+  const { reasoning = '', ...rest } = message;
+  return { ...rest, reasoning_content: reasoning === '' ? NO_THOUGHTS : reasoning };
+}
+
+/** Kimi refuses an empty text. */
+const NO_THOUGHTS = ' ';

@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+import { wholeOf } from '../../src/backend/refused-within.ts';
+import { type ChatBody, encodeChat } from '../../src/core/encoded-chat.ts';
+import { type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
+import { apiRejection, askFor, collect, completion, connectTo, JSON_REQUEST } from './asking.ts';
+
+describe('a backend that refuses what is inside of messages and tools', () => {
+  let scripted: ScriptedBackend;
+  let backend: ReturnType<typeof connectTo>;
+
+  beforeEach(async () => {
+    scripted = await startScriptedBackend();
+    backend = connectTo(scripted.baseUrl);
+  });
+
+  afterEach(async () => {
+    await backend.close();
+    await scripted.close();
+  });
+
+  const ok = { json: completion('Hi') };
+  const refuse = (message: string, status = 400) => ({ json: { error: { message } }, status });
+  const ask = (request: ChatBody) =>
+    askFor(backend, request, { signal: new AbortController().signal, headers: {} }).then(collect);
+
+  const user = { role: 'user', content: 'Hi' } as const;
+  const output = { role: 'tool', tool_call_id: 'c', content: 'Rain' } as const;
+  const call = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  } as const;
+  const asTool = (strict?: boolean) =>
+    ({ type: 'function', function: { name: 'look', ...(strict !== undefined && { strict }) } }) as const;
+  const answer = { role: 'assistant', content: 'I have read the output.' } as const;
+  const plain = { messages: [user, call, output] };
+  const ofThoughts = (field: 'reasoning_content' | 'reasoning') => ({
+    messages: [user, { ...call, [field]: 'Hmm.' }, output, user, { ...answer, [field]: 'Aha.' }, user],
+  });
+  const withoutThoughts = { messages: [user, call, output, user, answer, user] };
+  const detail = (words: object) => ({ json: { detail: [words] }, status: 422 });
+  const path =
+    "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported";
+
+  /** The words of each, as public reports have them, and some of their kind. */
+  const cases: { given: object; reply: { json: object; status: number }; becomes: object }[] = [
+    ...[
+      // Cerebras.
+      { json: { message: path, type: 'invalid_request_error', param: 'validation_error' }, status: 400 },
+      refuse(path, 422),
+      // Mistral, alone and behind LiteLLM.
+      detail({
+        type: 'extra_forbidden',
+        loc: ['body', 'messages', 1, 'assistant', 'reasoning_content'],
+        msg: 'Extra inputs are not permitted',
+        input: 'Hmm.',
+      }),
+      refuse(
+        'litellm.BadRequestError: MistralException - {"detail":[{"loc":["body","messages",1,"assistant",' +
+          '"reasoning_content"],"msg":"Extra inputs are not permitted"}]}',
+      ),
+      // Fireworks, OpenAI, Groq, Go, Rust, JSON Schema.
+      refuse("Extra inputs are not permitted, field: 'messages[1].reasoning_content'"),
+      refuse("Unknown parameter: 'messages[1].reasoning_content'."),
+      refuse(
+        "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property " +
+          "'reasoning_content' is unsupported, did you mean 'reasoning'?)]",
+      ),
+      refuse('json: unknown field "reasoning_content"', 422),
+      refuse('unknown field `reasoning_content`, expected one of `role`, `content`, `tool_calls`', 422),
+      refuse("Additional properties are not allowed ('reasoning_content' was unexpected) - 'messages.1'"),
+      refuse('deepseek-reasoner does not support reasoning_content in the input'),
+    ].map((reply) => ({ given: ofThoughts('reasoning_content'), reply, becomes: withoutThoughts })),
+    ...[
+      refuse('body.messages[1].reasoning: Extra inputs are not permitted'),
+      refuse("messages.4: property 'reasoning' is unsupported"),
+      detail({ loc: ['body', 'messages', 1, 'reasoning'], msg: 'Extra inputs are not permitted' }),
+    ].map((reply) => ({ given: ofThoughts('reasoning'), reply, becomes: withoutThoughts })),
+    {
+      given: {
+        messages: [
+          { ...answer, reasoning_details: [{}] },
+          { ...answer, thinking_blocks: [{}] },
+        ],
+      },
+      reply: refuse('messages.0.reasoning_details: Extra inputs are not permitted, messages.1.thinking_blocks: too'),
+      becomes: { messages: [answer, answer] },
+    },
+    // Kimi, alone and behind OpenRouter, then DeepSeek.
+    ...[
+      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+      'The `reasoning_content` in the thinking mode must be passed back to the API.',
+      'messages[1]: missing field `reasoning_content`',
+    ].map((words) => ({
+      given: {
+        messages: [user, call, output, { ...call, reasoning_content: '' }, { ...call, reasoning: 'Hm' }, output],
+      },
+      reply: refuse(words),
+      becomes: {
+        messages: [
+          user,
+          { ...call, reasoning_content: ' ' },
+          output,
+          { ...call, reasoning_content: ' ' },
+          { ...call, reasoning_content: 'Hm' },
+          output,
+        ],
+      },
+    })),
+    // Devstral on vLLM, and older templates of Mistral.
+    ...[
+      "Unexpected role 'user' after role 'tool'",
+      'After the optional system message, conversation roles must alternate user and assistant roles except for tool calls',
+    ].map((words) => ({
+      given: { messages: [user, call, output, output, user, call, output] },
+      reply: refuse(words),
+      becomes: { messages: [user, call, output, output, answer, user, call, output] },
+    })),
+    {
+      given: { messages: [user, call, output, { role: 'system', content: 'Be brief.' }] },
+      reply: refuse("Unexpected role 'system' after role 'tool'"),
+      becomes: { messages: [user, call, output, answer, { role: 'system', content: 'Be brief.' }] },
+    },
+    // Cerebras, hosts of Kimi, Fireworks.
+    ...[
+      refuse(
+        "Tools with mixed values for 'strict' are not allowed. Please set all tools to strict=true or strict=false",
+        422,
+      ),
+      refuse('strict=True are not supported by this model'),
+      refuse('tools.0.function.strict: Extra inputs are not permitted'),
+      refuse('All tools must have the same strictness'),
+    ].map((reply) => ({
+      given: { ...plain, tools: [asTool(true), asTool(false), asTool()] },
+      reply,
+      becomes: { ...plain, tools: [asTool(), asTool(), asTool()] },
+    })),
+  ];
+  for (const [index, { given, reply, becomes }] of cases.entries()) {
+    it(`is asked once more, and knows it the next time: ${JSON.stringify(reply.json).slice(0, 100)}`, async () => {
+      const request = { ...JSON_REQUEST, ...given };
+      // A large request has been encoded.
+      const body = index % 2 === 0 ? request : encodeChat(request);
+      scripted.reply(reply, ok, ok, refuse('This is something else.'), ok);
+      for (const _ of [1, 2]) await ask(body);
+      await apiRejection(ask(body));
+      await ask({ ...body, model: 'other' });
+      const changed = { ...JSON_REQUEST, ...becomes };
+      expect(scripted.requests.map((sent) => pick(sent.body, given))).to.deep.equal(
+        [given, changed, changed, changed, given].map((sent) => pick(sent, given)),
+      );
+    });
+  }
+
+  for (const [name, given, words] of [
+    [
+      'a fault of a schema',
+      { tools: [asTool(true)] },
+      "Invalid schema for function 'look': 'oneOf' is not permitted in strict mode",
+    ],
+    ['a thought that is too long', ofThoughts('reasoning_content'), 'messages[1].reasoning_content: string too long'],
+    ['thoughts that are not there', plain, path],
+    ['a strictness that is not there', { tools: [asTool()] }, 'strict is not supported'],
+    ['an order that is not there', plain, "Unexpected role 'user' after role 'tool'"],
+    [
+      'thoughts that are all there',
+      { messages: [{ ...call, reasoning_content: 'x' }] },
+      'reasoning_content is missing',
+    ],
+    ['a word of the user', ofThoughts('reasoning'), 'Your reasoning is not supported by evidence.'],
+  ] as const) {
+    it(`is a refusal that the caller hears of for ${name}`, async () => {
+      scripted.reply(refuse(words));
+      await apiRejection(ask({ ...JSON_REQUEST, ...given }));
+      expect(scripted.requests).to.have.length(1);
+    });
+  }
+
+  it('takes nothing from tools of another strictness', async () => {
+    scripted.reply(refuse("mixed values for 'strict' are not allowed"), ok, ok);
+    await ask({ ...JSON_REQUEST, tools: [asTool(true), asTool()] });
+    await ask({ ...JSON_REQUEST, tools: [asTool(true)] });
+    expect(scripted.requests.at(-1)?.body)
+      .to.have.property('tools')
+      .that.deep.equals([asTool(true)]);
+  });
+});
+
+describe('wholeOf', () => {
+  it('has every integer of a request that has been encoded', () => {
+    const chat = { ...JSON_REQUEST, seed: JSON.rawJSON('9007199254740993'), tools: [] };
+    expect(JSON.stringify(wholeOf(encodeChat(chat)))).to.equal(JSON.stringify(chat));
+  });
+});
+
+function pick(body: unknown, given: object): object {
+  return Object.fromEntries(Object.keys(given).map((name) => [name, Reflect.get(body as object, name)]));
+}
