@@ -11,6 +11,7 @@ import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import { createInputCounter } from './backend/input-counter.ts';
 import { probeKeys } from './backend/probe.ts';
+import { createReuse } from './backend/reuse.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
 import type { AdminBackend, AdminLimit } from './contract/types.ts';
@@ -308,6 +309,7 @@ async function openBackends(
       baseUrl,
       streamOptions,
       keyOwner,
+      reuse: createReuse(),
       hidesLimits: config.authMode === 'managed',
       onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
       onRefusedFields: (model: string, fields: readonly string[]) =>

@@ -6,7 +6,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
-import { openConnection, openPool, type BackendConnection, type RequestBody } from './connection.ts';
+import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import {
   fieldsRefusedIn,
@@ -91,11 +91,10 @@ export interface RelayedRefusal {
   readonly error: ApiError;
 }
 
-export interface ChatBackendOptions {
+export interface ChatBackendOptions extends PoolOptions {
   /** Includes `/v1`. A query (Azure's `api-version`) is kept. */
   readonly baseUrl: string;
   readonly keyOwner: KeyOwner;
-  readonly connectTimeoutMs: number;
   /** From the sending of the request to the first chunk. */
   readonly firstByteTimeoutMs: number;
   /** Between two reads, while the listener is not busy. */

@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
+import { createReuse, ReusedClient, type Reuse } from './reuse.ts';
 
 /** Parts that follow each other are not joined, since they may be large. */
 export type RequestBody = string | Buffer | readonly Uint8Array[];
@@ -50,9 +51,16 @@ const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
+export interface PoolOptions {
+  readonly connectTimeoutMs: number;
+  /** What is known of other connections to this backend. */
+  readonly reuse?: Reuse;
+}
+
 /** Opens the connections to one backend. Each request has its own limits of time. */
-export function openPool(origin: string, { connectTimeoutMs }: { readonly connectTimeoutMs: number }): Pool {
+export function openPool(origin: string, { connectTimeoutMs, reuse = createReuse() }: PoolOptions): Pool {
   return new UndiciPool(origin, {
+    factory: (url, options) => new ReusedClient(url, options, reuse),
     connections: null,
     // One request per connection: its abort closes a socket, and its pause holds up no other
     // request.

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { readBoundedJson } from '../core/json-size.ts';
 import { isObject } from '../core/json.ts';
 import { toBody, type AskOptions } from './chat.ts';
-import { openConnection, openPool, type BackendConnection } from './connection.ts';
+import { openConnection, openPool, type BackendConnection, type PoolOptions } from './connection.ts';
 
 export interface InputCounter {
   /** Returns undefined if the backend cannot tell. Throws only the reason of an aborted signal. */
@@ -12,10 +12,9 @@ export interface InputCounter {
   close(): Promise<void>;
 }
 
-export interface InputCounterOptions {
+export interface InputCounterOptions extends PoolOptions {
   readonly baseUrl: string;
   readonly inputCounter: Dialect['inputCounter'];
-  readonly connectTimeoutMs: number;
   /** Without any time the backend is not asked. */
   readonly timeoutMs: number;
 }
@@ -31,13 +30,13 @@ const MAX_REMEMBERED = 1000;
 
 /** Returns the counter of the backend itself, which knows vocabulary and chat template. */
 export function createInputCounter(options: InputCounterOptions): InputCounter {
-  const { baseUrl, inputCounter, connectTimeoutMs, timeoutMs } = options;
+  const { baseUrl, inputCounter, timeoutMs } = options;
   if (inputCounter === null || timeoutMs === 0) {
     return { count: () => Promise.resolve(undefined), close: () => Promise.resolve() };
   }
   const { origin, path } = toEndpoint(baseUrl, inputCounter.path);
   const { field } = inputCounter;
-  const pool = openPool(origin, { connectTimeoutMs });
+  const pool = openPool(origin, options);
   /** For each model, until when the backend is not asked again. */
   const missingUntilMs = new Map<string, number>();
   let running = 0;

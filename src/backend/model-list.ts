@@ -94,7 +94,9 @@ async function ask(url: URL, headers: Readonly<Record<string, string>>, signal: 
   // A start does without it.
   const { request } = await import('undici');
   try {
-    const reply = await request(url, { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    // Lists are rare, and a connection that is kept for the next one may be about to close.
+    const reply = await request(url, { headers, signal: limit, reset: true });
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of reply.body) {

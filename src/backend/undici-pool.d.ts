@@ -1,4 +1,7 @@
-/** The one file of undici that connection.ts loads. */
+/** The files of undici that are loaded alone. */
 declare module 'undici/lib/dispatcher/pool.js' {
   export { Pool as default } from 'undici';
+}
+declare module 'undici/lib/dispatcher/client.js' {
+  export { Client as default } from 'undici';
 }

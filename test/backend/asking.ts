@@ -10,6 +10,7 @@ import {
   type RelayRequest,
 } from '../../src/backend/chat.ts';
 import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
+import type { Reuse } from '../../src/backend/reuse.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import type { ChatBody } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
@@ -34,6 +35,9 @@ export function completion(content: string): ChatChunk {
   };
 }
 
+/** What is known of a backend whose connections last. */
+const LASTING: Reuse = { watch: () => ({ ended: (_headers, giveBack) => giveBack(), closed: () => {} }) };
+
 /** Waits long, since only a test of a limit is about time; it sets its own. */
 export function connectTo(
   baseUrl: string,
@@ -46,6 +50,7 @@ export function connectTo(
     firstByteTimeoutMs: 60_000,
     idleTimeoutMs: 60_000,
     streamOptions: true,
+    reuse: LASTING,
     ...overrides,
   });
 }

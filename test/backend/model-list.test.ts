@@ -50,4 +50,11 @@ describe('mergeModelLists', () => {
     expect(models).to.have.length(2000);
     expect(models.at(-1)).to.deep.equal({ model: { id: 'm1999' }, backends: ['one', 'two'] });
   });
+
+  it('asks over a new connection each time, as one that was kept may be about to close', async () => {
+    await merge([]);
+    await merge([]);
+
+    expect(backend.requests.map(({ connection }) => connection)).to.deep.equal([0, 1, 2, 3]);
+  });
 });

@@ -5,6 +5,7 @@ import type { ChatBackendOptions } from '../../backend/chat.ts';
 import { connectionFailure, type ConnectionPhase } from '../../backend/connection-failures.ts';
 import { failureOf } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
+import { createReuse, watchAgent } from '../../backend/reuse.ts';
 import type { Connected } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
@@ -18,7 +19,7 @@ import { noteBackendCall } from '../../requests/facts.ts';
 
 export interface ProxyOptions extends Pick<
   ChatBackendOptions,
-  'baseUrl' | 'keyOwner' | 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs' | 'hidesLimits'
+  'baseUrl' | 'keyOwner' | 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs' | 'hidesLimits' | 'reuse'
 > {
   readonly onOperatorProblem: (problem: string) => void;
 }
@@ -54,6 +55,7 @@ interface Running extends Forwarding {
 export function createProxy(options: ProxyOptions): Proxy {
   const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
+  const connections = watchAgent(agent, options.reuse ?? createReuse());
   const forwardings = new WeakMap<IncomingMessage, Running>();
 
   const openProxy = lazily(async () => {
@@ -74,6 +76,7 @@ export function createProxy(options: ProxyOptions): Proxy {
           const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
           forwarding.phase = 'answering';
+          connections.answered(proxyRes);
           const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
           relay(proxyRes, { req, res, forwarding, options, headers }).catch(forwarding.fail);
         },
