@@ -12,6 +12,9 @@ const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
   [/^(?:EPROTO$|ERR_SSL|ERR_TLS)/, 'No TLS connection to the backend could be made.'],
 ];
 
+/** For a `101 Switching Protocols`, which nobody has asked for. */
+export const SWITCHED = 'The backend switched to another protocol.';
+
 /** These happen only before a connection is made. A tunnel may have reported it open too early. */
 const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
@@ -30,6 +33,8 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
       cause,
     });
   }
+  // What undici says of it.
+  if (cause.message === 'bad upgrade') return new ApiError('upstream_invalid_response', { message: SWITCHED, cause });
   const message =
     phase === 'waiting'
       ? 'The backend closed the connection before it answered.'
@@ -37,9 +42,13 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   return new ApiError('upstream_error', { message, cause });
 }
 
-/** The parser also reports a body without its end, which is a broken connection. */
+/**
+ * The parser also reports a body without its end, which is a broken connection. What undici does not expect of a backend, such
+ * as a 101 that names no protocol, fails an assertion of its own.
+ */
 function isNotHttp(cause: Error, code: string): boolean {
-  return code === 'UND_ERR_HEADERS_OVERFLOW' || (cause.name === 'HTTPParserError' && !cause.message.includes('EOF'));
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'ERR_ASSERTION') return true;
+  return (cause.name === 'HTTPParserError' || code.startsWith('HPE_')) && !cause.message.includes('EOF');
 }
 
 function connectFailure(code: string, cause: Error): ApiError {

@@ -416,6 +416,17 @@ describe('the chat backend', () => {
         { code: 'upstream_invalid_response', status: 502 },
       ],
       [
+        'another protocol',
+        ({ res }) =>
+          void res.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+        { code: 'upstream_invalid_response', status: 502 },
+      ],
+      [
+        'no protocol',
+        ({ res }) => void res.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+        { code: 'upstream_invalid_response', status: 502 },
+      ],
+      [
         'a failed event stream',
         { sse: [{ error: { message: 'Bad' } }], status: 400 },
         { code: 'invalid_request', message: 'Bad' },

@@ -26,6 +26,8 @@ describe('connectionFailure', () => {
     ['waiting', 'UND_ERR_SOCKET', 'upstream_error', /before it answered/],
     ['waiting', 'EPIPE', 'upstream_error', /before it answered/],
     ['waiting', 'UND_ERR_HEADERS_OVERFLOW', 'upstream_invalid_response', /not valid HTTP/],
+    ['waiting', 'HPE_INVALID_CONSTANT', 'upstream_invalid_response', /not valid HTTP/],
+    ['waiting', 'ERR_ASSERTION', 'upstream_invalid_response', /not valid HTTP/],
     ['answering', 'ECONNRESET', 'upstream_error', /middle of the answer/],
     ['answering', 'UND_ERR_SOCKET', 'upstream_error', /middle of the answer/],
     ['answering', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'upstream_error', /middle of the answer/],

@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'no
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
 import type { ChatBackendOptions } from '../../backend/chat.ts';
-import { connectionFailure, type ConnectionPhase } from '../../backend/connection-failures.ts';
+import { connectionFailure, SWITCHED, type ConnectionPhase } from '../../backend/connection-failures.ts';
 import { failureOf } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
 import { createReuse, watchAgent } from '../../backend/reuse.ts';
@@ -68,7 +68,7 @@ export function createProxy(options: ProxyOptions): Proxy {
         proxyReq(proxyReq, req) {
           const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
-          watch(proxyReq, forwarding, options);
+          watch(proxyReq, req, forwarding, options);
           watchPace(req, () => proxyReq.destroy(new ApiError('request_timeout')));
           if (forwarding.body !== undefined) proxyReq.write(forwarding.body);
         },
@@ -120,32 +120,46 @@ function refuseBodyWithoutLength(req: Request): void {
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
 }
 
-function watch(proxyReq: ClientRequest, forwarding: Running, options: ProxyOptions): void {
-  const giveUp = (message: string): void => {
-    proxyReq.destroy(new ApiError('upstream_timeout', { message }));
-  };
+function watch(proxyReq: ClientRequest, req: IncomingMessage, forwarding: Running, options: ProxyOptions): void {
   const { socket } = proxyReq;
-  if (socket?.connecting === true) {
-    const timer = setTimeout(() => {
-      giveUp('The backend did not accept a connection in time.');
-    }, options.connectTimeoutMs);
-    proxyReq.once('close', () => clearTimeout(timer));
-    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
-      clearTimeout(timer);
-      forwarding.phase = 'waiting';
-    });
-  } else {
-    forwarding.phase = 'waiting';
-  }
-  proxyReq.setTimeout(options.firstByteTimeoutMs);
-  proxyReq.on('timeout', () => {
-    // The agent's limit for idle sockets does not apply to a connection that is being made.
-    if (forwarding.phase === 'connecting') return;
+  const limit = (ms: number, phase: ConnectionPhase, message: string): NodeJS.Timeout => {
+    const giveUp = (): void => {
+      if (forwarding.phase === phase) proxyReq.destroy(new ApiError('upstream_timeout', { message }));
+    };
     // The process may have stood still, and not the backend, so what has arrived is read first.
+    const timer = setTimeout(() => setImmediate(giveUp), ms);
+    proxyReq.once('close', () => clearTimeout(timer));
+    return timer;
+  };
+  const waitForAnswer = (): void => {
+    forwarding.phase = 'waiting';
+    // A limit of the socket would start again with each byte, and a `102 Processing` is no answer.
+    const timer = limit(options.firstByteTimeoutMs, 'waiting', 'The backend did not answer in time.');
+    req.on('data', () => timer.refresh());
+  };
+  if (socket?.connecting === true) {
+    limit(options.connectTimeoutMs, 'connecting', 'The backend did not accept a connection in time.');
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', waitForAnswer);
+  } else if (socket?.writable !== false) {
+    // One that has just been closed cannot send anything.
+    waitForAnswer();
+  }
+  proxyReq.setTimeout(0);
+  proxyReq.on('timeout', () => {
+    // That of the agent for idle sockets also ends while a connection is being made.
+    if (forwarding.phase !== 'answering') return;
     const bytesRead = proxyReq.socket?.bytesRead;
     setImmediate(() => {
-      if (proxyReq.socket?.bytesRead === bytesRead) giveUp('The backend did not answer in time.');
+      if (proxyReq.socket?.bytesRead === bytesRead) {
+        proxyReq.destroy(
+          new ApiError('upstream_timeout', { message: 'The backend went silent in the middle of its answer.' }),
+        );
+      }
     });
+  });
+  proxyReq.once('upgrade', (_answer, upgraded) => {
+    upgraded.destroy();
+    forwarding.fail(new ApiError('upstream_invalid_response', { message: SWITCHED }));
   });
 }
 
@@ -160,6 +174,8 @@ interface Relayed {
 async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relayed: Relayed): Promise<void> {
   const { res, forwarding, options } = relayed;
   const status = proxyRes.statusCode ?? 0;
+  // Node takes a 101 that names no protocol for a whole answer.
+  if (status < 200) throw new ApiError('upstream_invalid_response', { message: SWITCHED });
   const isFault = mayBeFault(proxyRes, relayed);
   noteAnswer(proxyRes, relayed);
   proxyRes.req?.setTimeout(options.idleTimeoutMs);

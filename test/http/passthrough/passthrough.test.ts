@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { openOnlyBackend } from '../../support/only-backend.ts';
@@ -520,6 +521,38 @@ describe('passthrough', () => {
         expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
       });
 
+      it('says so too where the backend goes on saying that it is at work', async () => {
+        await open({ firstByteTimeoutMs: 100 });
+        backend.reply(async ({ res, wait }) => {
+          for (let n = 0; n < 20; n += 1) {
+            res.writeProcessing();
+            await wait(30);
+          }
+        });
+        const asking = chat('{}');
+        await backend.request(1);
+        await passTime(99);
+        expect(backend.closed).to.have.length(0);
+        await passTime(1);
+        expect(await errorOf(await asking)).to.include({ status: 504, code: 'upstream_timeout' });
+      });
+
+      it('waits for the end of an answer whose head came in time', async () => {
+        await open({ firstByteTimeoutMs: 100 });
+        backend.reply(async ({ res, start, wait, end }) => {
+          await wait(90);
+          res.writeEarlyHints({ link: '</style.css>; rel=preload' });
+          start(200, { 'content-type': 'application/json' });
+          await wait(90);
+          end('{}');
+        });
+        const asking = chat('{}');
+        await backend.request(1);
+        await passTime(90);
+        await passTime(90);
+        expect(await (await asking).json()).to.deep.equal({});
+      });
+
       it('waits longer than the first byte may take for a client that still sends', async () => {
         await open({ firstByteTimeoutMs: 150 });
         backend.reply({ json: COMPLETION });
@@ -588,6 +621,50 @@ describe('passthrough', () => {
       await open({ baseUrl: `https://127.0.0.1:${port}/v1`, connectTimeoutMs: 100 });
       expect(await errorOf(await chat('{}'))).to.include({ status: 504, code: 'upstream_timeout' });
       deaf.close();
+    });
+
+    for (const [name, head] of [
+      ['switches to another protocol', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
+      ['switches to none', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+      ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ] as const) {
+      it(`refuses the answer of a backend that ${name}`, async () => {
+        await open();
+        backend.reply(({ res }) => void res.socket?.write(head));
+        expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_invalid_response' });
+        await until(() => backend.connections === 0);
+      });
+    }
+
+    it('says that nothing was sent on a connection that had been closed before', async () => {
+      await open();
+      const sockets: Socket[] = [];
+      const hear = (message: unknown): unknown => sockets.push((message as { readonly socket: Socket }).socket);
+      subscribe('net.client.socket', hear);
+      backend.always({ json: {} });
+      const later = Promise.withResolvers<void>();
+      backend.reply(async ({ end }) => {
+        await later.promise;
+        end('{}');
+      });
+      const first = chat('{}');
+      await backend.request(1);
+      await (await chat('{}')).text();
+      await allArrived();
+      later.resolve();
+      await (await first).text();
+      await allArrived();
+      unsubscribe('net.client.socket', hear);
+      const kept = sockets.find(({ remotePort }) => remotePort === backend.port);
+      const proxy = relay as Proxy;
+      const forward = proxy.forward.bind(proxy);
+      proxy.forward = (...asked) => {
+        // Node takes the one that came last, and sees only of the first that it is closed.
+        kept?.destroy();
+        return forward(...asked);
+      };
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_unreachable' });
+      expect(backend.requests).to.have.length(2);
     });
 
     it('says that the connection broke before the answer', async () => {
