@@ -20,6 +20,7 @@ import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
+import { rememberUsedFields } from './core/request/used-fields.ts';
 import type { BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
@@ -159,8 +160,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...config, nowMs });
   const sealers = createSealers(secret, config.gatewaySecretPrevious);
+  const usedFields = rememberUsedFields();
   const preparation = openPreparation({
     ...config,
+    usedFields,
     secret,
     backends,
     models,
@@ -198,6 +201,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     running,
     estimator,
     itemMemory,
+    usedFields,
     preparation,
     tokenizer,
     observe,

@@ -1704,13 +1704,13 @@ export interface OwnDialect {
    */
   padsChunks?: boolean;
   /**
-   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; null when there is none.
+   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; as-used for reasoning_content, or the field that the model has used before, in which the reasoning of others goes only then; null when there is none.
    */
-  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | null;
+  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | 'as-used' | null;
   /**
-   * Whether an assistant message without reasoning must have that field too, with an empty text.
+   * Whether an assistant message without reasoning must have that field too: with true each has it, with an empty text; with calls one that has tool calls, with a space.
    */
-  reasoningAlways?: boolean;
+  reasoningAlways?: true | false | 'calls';
   /**
    * The reasoning efforts that the backend knows, apart from none. Others are rounded down. Null when every effort is passed on.
    *

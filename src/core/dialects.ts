@@ -21,9 +21,12 @@ export interface Dialect {
   readonly streamOptions: boolean;
   /** Its chunks have padding of random length unless they are asked for without. */
   readonly padsChunks: boolean;
-  /** The field that takes thoughts back. A sealed state can name another; for `as-sent` it must. */
-  readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | null;
-  readonly reasoningAlways: boolean;
+  /**
+   * The field that takes thoughts back. A sealed state can name another; for `as-sent` it must. With
+   * `as-used` it is `reasoning_content` or what the model has used, and others' thoughts go only then.
+   */
+  readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | 'as-used' | null;
+  readonly reasoningAlways: NonNullable<OwnDialect['reasoningAlways']>;
   /** Efforts other than these and "none" are rounded down. Null passes every effort on. */
   readonly efforts: readonly ReasoningEffort[] | null;
   /** These fields replace an effort that `reasoning_effort` does not know. */
@@ -72,8 +75,9 @@ const GENERIC: Dialect = {
   streamOptions: true,
   padsChunks: false,
   // Moonshot and hosts of DeepSeek's models answer 400 without it (continuedev/continue#11600), and
-  // z.ai asks for it (docs.z.ai, thinking mode). A backend that sent no reasoning gets none.
-  reasoningField: 'reasoning_content',
+  // z.ai asks for it (docs.z.ai, thinking mode). Cerebras and others refuse it (Kilo-Org/kilocode#10375),
+  // so that a model which sent no thoughts gets none.
+  reasoningField: 'as-used',
   reasoningAlways: false,
   efforts: null,
   effortFields: {},
@@ -275,9 +279,12 @@ export const DIALECTS = {
     parameters: ['stop', 'thinking'],
   },
   // "tool_choice 'required' is incompatible with thinking enabled" (AstrBotDevs/AstrBot#7805), and
-  // `thinking` switches it off (can1357/oh-my-pi#1077).
+  // `thinking` switches it off (can1357/oh-my-pi#1077). "thinking is enabled but reasoning_content is
+  // missing in assistant tool call message", also where it is empty (theopenco/llmgateway#2093).
   moonshot: {
     ...GENERIC,
+    reasoningField: 'reasoning_content',
+    reasoningAlways: 'calls',
     effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
     forcedCallFields: THINKING_DISABLED,
     parameters: ['seed', 'stop', 'thinking'],

@@ -11,6 +11,7 @@ import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
+import type { UsedFields } from '../core/request/used-fields.ts';
 import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput, ResponseEvent } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
@@ -33,6 +34,7 @@ export interface RespondServices extends AcceptServices {
   readonly backend: RoutedChatBackend;
   readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
+  readonly usedFields: UsedFields;
   readonly reasoningOutput: ReasoningOutput;
 }
 
@@ -172,17 +174,18 @@ function readingOf(
   { request, route, translation }: ResponsePlan,
   services: RespondServices,
 ): OutputWriterOptions {
+  const origin = { dialect: route.upstreamDialect, model: translation.chat.model };
   return {
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,
     reasoningOutput: services.reasoningOutput,
     state: {
-      dialect: route.upstreamDialect,
-      model: translation.chat.model,
+      ...origin,
       seal: (state) => services.sealers.reasoning.seal(caller.identity, state),
       onLeftOut: () => nameUnsealed(facts),
       isAskedFor: wantsSealedReasoning(request),
       reasoningField: route.dialect.reasoningField,
+      onThoughts: (form) => services.usedFields.note(origin, form),
     },
     thinkTags: thinkTagsFor(route.dialect.thinkTags, translation.chat),
     logprobs: wantsLogprobs(request),

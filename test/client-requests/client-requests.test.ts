@@ -71,6 +71,8 @@ function translate(body: Json): unknown {
     hostedTools: 'drop',
     upstreamDialect: 'generic',
     openSeal: () => undefined,
+    // Their thoughts came from this model.
+    usedFields: { of: () => 'reasoning_content' },
   });
   return JSON.parse(JSON.stringify(chat));
 }

@@ -38,7 +38,7 @@ const EFFORT = { reasoning_effort: 'low' };
 const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   generic: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...MERGED, HI, NO],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -111,7 +111,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   lmstudio: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...MERGED, HI, NO],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -141,7 +141,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   google: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...MERGED, HI, NO],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,

@@ -126,7 +126,7 @@ describe('parameters that the backend refuses', () => {
         });
         const other = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: dialect });
         const input = [
-          { role: 'user', content: isLarge ? 'x'.repeat(300_000) : 'Hi' },
+          { role: 'user', content: isLarge ? 'x'.repeat(2_200_000) : 'Hi' },
           {
             type: 'reasoning',
             id: 'rs_68af',

@@ -113,6 +113,72 @@ describe('a conversation with a backend that wants its state back', () => {
     });
   }
 
+  describe('goes on where thoughts are not its own', () => {
+    const asked = { role: 'user', content: 'What is the weather?' };
+    const summary = [{ type: 'summary_text', text: '**Looking**' }];
+    const call = { type: 'function_call', call_id: 'c', name: 'get_weather', arguments: '{}' };
+    const rest = [call, { type: 'function_call_output', call_id: 'c', output: 'rain' }];
+    const own = { type: 'reasoning', id: 'rs_0123456789abcdef0123456789abcdef0000', summary };
+    const foreign: Readonly<Record<string, object>> = {
+      'sealed elsewhere': { type: 'reasoning', id: 'rs_68af', summary, encrypted_content: 'gAAAA' },
+      'with an id from elsewhere': { type: 'reasoning', id: 'rs_68af', summary },
+      'as a client wrote it': { type: 'reasoning', content: [{ type: 'reasoning_text', text: '**Looking**' }] },
+    };
+    /** Answers with a thought in this field, and in nothing else. */
+    async function openThinking(field: string, dialect = 'generic'): Promise<TestGateway> {
+      backend.always(({ start, end }) => {
+        start(200, { 'content-type': 'application/json' });
+        const message = { role: 'assistant', content: 'It rains.', [field]: 'I know.' };
+        end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+      });
+      return (gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: dialect }));
+    }
+    const sentThoughts = (): unknown[] =>
+      backend.requests.map(({ body }) => {
+        const { messages } = body as { messages: Readonly<Record<string, unknown>>[] };
+        const found = messages.find(({ role }) => role === 'assistant');
+        return Object.fromEntries(Object.entries(found ?? {}).filter(([name]) => name.startsWith('reasoning')));
+      });
+
+    for (const [name, item] of Object.entries(foreign)) {
+      for (const field of ['reasoning', 'reasoning_content']) {
+        it(`and gets a thought ${name} only in ${field}, once it has sent one there`, async () => {
+          const opened = await openThinking(field);
+          const input = [asked, item, ...rest];
+          for (const model of ['m', 'm', 'other', 'm'])
+            expect((await opened.create({ model, input })).status).to.equal(200);
+          const told = { [field]: '**Looking**' };
+          expect(sentThoughts()).to.deep.equal([{}, told, {}, told]);
+        });
+      }
+
+      it(`and gets a thought ${name} where its kind is known to take it`, async () => {
+        const opened = await openThinking('nothing', 'vllm');
+        await opened.create({ model: 'm', input: [asked, item, ...rest] });
+        expect(sentThoughts()).to.deep.equal([{ reasoning: '**Looking**' }]);
+      });
+
+      it(`and gets no thought ${name} from a large request either`, async () => {
+        const opened = await openThinking('reasoning');
+        const input = [{ ...asked, content: 'x'.repeat(3 * 1024 * 1024) }, item, ...rest];
+        for (const _ of [1, 2]) await opened.create({ model: 'm', input });
+        expect(sentThoughts()).to.deep.equal([{}, { reasoning: '**Looking**' }]);
+      });
+    }
+
+    it('and gets what came from here before a restart', async () => {
+      const opened = await openThinking('nothing');
+      await opened.create({ model: 'm', input: [asked, own, ...rest] });
+      expect(sentThoughts()).to.deep.equal([{ reasoning_content: '**Looking**' }]);
+    });
+
+    it('and gets a space in the place of thoughts that a client has dropped, if it is Kimi', async () => {
+      const opened = await openThinking('reasoning_content', 'moonshot');
+      await opened.create({ model: 'm', input: [asked, ...rest] });
+      expect(sentThoughts()).to.deep.equal([{ reasoning_content: ' ' }]);
+    });
+  });
+
   it('shows nothing of hidden thoughts', async () => {
     const client = await open(STATE_BACKENDS['Kimi at Moonshot'] as StateBackend, 'hidden');
     const response = await client.responses.create({ model: 'm', input: 'Hello' });

@@ -3,6 +3,7 @@
  * from the validated body to the settled record, with a backend in this process that lies.
  */
 
+import { rememberUsedFields } from '../../src/core/request/used-fields.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -280,6 +281,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       compaction: createSealer('compaction', secret, null),
     },
     estimator: createTokenEstimator(),
+    usedFields: rememberUsedFields(),
     itemMemory: createItemMemory({ ...config, nowMs: Date.now }),
     keyOwner: 'gateway',
     nowMs: Date.now,

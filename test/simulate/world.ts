@@ -3,6 +3,7 @@
  * of the world waits until a step of the history lets it go on, so that a history says in which order everything happens.
  */
 
+import { rememberUsedFields } from '../../src/core/request/used-fields.ts';
 import { createAdmission, ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
 import { createBackends } from '../../src/backend/backends.ts';
@@ -363,6 +364,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         ? createAdmission({ ...config, accounts: store, rateLimits, prices: { present: PRICES }, nowMs: time.nowMs })
         : ADMIT_ALL,
       estimator: createTokenEstimator(),
+      usedFields: rememberUsedFields(),
       itemMemory: createItemMemory({ ...config, nowMs: time.nowMs }),
       keyOwner,
       nowMs: time.nowMs,

@@ -18,7 +18,7 @@ export interface StateOrigin {
   readonly model: string;
 }
 
-type ThoughtsForm = Exclude<Dialect['reasoningField'], 'as-sent' | null>;
+export type ThoughtsForm = Exclude<Dialect['reasoningField'], 'as-sent' | 'as-used' | null>;
 
 export interface ReplyState extends StateOrigin {
   /** The last state of a reply contains the earlier ones. */
@@ -68,6 +68,8 @@ export interface StateOptions extends StateOrigin {
   /** Whether the caller asks for sealed thoughts, even when plain text could carry them. */
   readonly isAskedFor: boolean;
   readonly reasoningField: Dialect['reasoningField'];
+  /** Called with the field in which the model sends its thoughts. */
+  readonly onThoughts?: (form: ThoughtsForm) => void;
 }
 
 export interface StateCollector {
@@ -112,7 +114,8 @@ export function createStateCollector(
     if (isTooLong) return undefined;
     const opaque = opaqueOf(calls);
     // Plain thoughts go back in the dialect's field, so any other field must be sealed.
-    const hasOtherForm = thoughtsForm !== null && reasoningField !== null && thoughtsForm !== reasoningField;
+    const plainField = reasoningField === 'as-used' ? 'reasoning_content' : reasoningField;
+    const hasOtherForm = thoughtsForm !== null && plainField !== null && thoughtsForm !== plainField;
     if (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== '')) return undefined;
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
@@ -143,6 +146,7 @@ export function createStateCollector(
       // `reasoning_details` go back unchanged and contain these thoughts.
       if (lastForm === 'reasoning_details') return;
       thoughts = appendText(thoughts, text);
+      if (lastForm !== undefined && thoughtsForm !== lastForm) options.onThoughts?.(lastForm);
       thoughtsForm = lastForm ?? null;
     },
     seal,

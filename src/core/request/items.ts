@@ -35,6 +35,8 @@ export interface ReasoningPiece {
   readonly state?: ReplyState;
   /** Its state belongs to another backend or model. */
   readonly lacksState?: true;
+  /** Another backend or model has thought it, as far as anybody can say. */
+  readonly isForeign?: true;
 }
 
 /** A `left out` item has no place in the chat format. The caller sees it in a header. */
@@ -142,6 +144,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
       text: parts.map((part) => part.text).join('\n'),
       ...(reply !== undefined && { reply }),
       ...(state !== undefined && { lacksState: true }),
+      ...((state !== undefined || reply === undefined) && { isForeign: true }),
     };
   },
   compaction(item, { path, openCompaction }) {

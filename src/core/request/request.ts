@@ -17,6 +17,7 @@ import { planTools, type ToolPlan } from './tools.ts';
 import { roundEffort } from './efforts.ts';
 import { toParameters, type Parameters } from './parameters.ts';
 import { toMessages } from './turns.ts';
+import type { UsedFields } from './used-fields.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
 
 export interface Translation {
@@ -37,6 +38,7 @@ export interface TranslationOptions {
   readonly openSeal?: OpenSeal;
   readonly openCompaction?: OpenSeal;
   readonly urlFault?: UrlFault | undefined;
+  readonly usedFields?: Pick<UsedFields, 'of'>;
   readonly mayBeEmpty?: boolean;
 }
 
@@ -50,7 +52,8 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   const model = options.modelAliases.get(request.model) ?? request.model;
   const origin = { dialect: options.upstreamDialect, model };
   const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
-  const messages = toMessages([...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces], dialect);
+  const said = [...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces];
+  const messages = toMessages(said, dialect, options.usedFields?.of(origin));
   if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
   const stream = request.stream === true || dialect.streams === 'always';
   const thinking = toThinkingFields(request, tools, dialect);

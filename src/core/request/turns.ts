@@ -11,7 +11,7 @@ import type {
 import type { Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
 import type { Piece, ReasoningPiece } from './items.ts';
-import type { ReplyState } from '../reply/reply-state.ts';
+import type { ReplyState, ThoughtsForm } from '../reply/reply-state.ts';
 import { unreachable } from '../errors.ts';
 import { hasState } from '../reply/chunk.ts';
 
@@ -60,9 +60,10 @@ export const NO_OUTPUT = 'No output was recorded for this call.';
 
 /**
  * Returns the messages in the order that strict backends need: the outputs of a turn follow its
- * calls directly, whatever order the client replayed.
+ * calls directly, whatever order the client replayed. `usedField` is the one in which the model has
+ * sent thoughts before.
  */
-export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
+export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedField?: ThoughtsForm): ChatMessage[] {
   const turns: Turn[] = [];
   const systemTexts: string[] = [];
   const ownIds = new Set(pieces.flatMap(ownCallIdsOf));
@@ -102,7 +103,8 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   for (const turn of turns) if (turn.kind === 'assistant') moveReasoning(turn);
   const system: ChatMessage[] =
     systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
-  const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect)));
+  const rules = { ...dialect, usedField };
+  const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, rules)));
   return inOrder([...system, ...messages], dialect);
 
   function systemRole(given: 'system' | 'developer'): 'system' | 'developer' {
@@ -265,7 +267,11 @@ function toParts(content: UserContent): readonly ChatPart[] {
   return content === '' ? [] : [{ type: 'text', text: content }];
 }
 
-function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] {
+interface AssistantRules extends TurnRules {
+  readonly usedField: ThoughtsForm | undefined;
+}
+
+function toTurnMessages(turn: AssistantTurn, dialect: AssistantRules): ChatMessage[] {
   const assistant = toAssistantMessage(turn, dialect);
   if (assistant === undefined) return [];
   const media = [...turn.media, ...turn.calls.flatMap((call) => toMediaParts(call))];
@@ -277,14 +283,17 @@ function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] 
   ];
 }
 
-function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssistantMessage | undefined {
+function toAssistantMessage(turn: AssistantTurn, dialect: AssistantRules): ChatAssistantMessage | undefined {
   const refusal = turn.refusals.join('\n');
   const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
   // Thoughts alone are no message: it "must not be empty" (MoonshotAI/kimi-code#1985).
   if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
-  const pieces = withoutRepeated(turn.reasoning);
+  const { reasoningField, usedField } = dialect;
+  const pieces = withoutRepeated(turn.reasoning).filter(
+    ({ isForeign }) => isForeign !== true || reasoningField !== 'as-used' || usedField !== undefined,
+  );
   const states = pieces.flatMap(({ state }) => state ?? []);
-  const form = toForm(dialect.reasoningField, states.at(-1));
+  const form = toForm(dialect, states.at(-1));
   const thoughts = pieces.map((piece) => piece.text).filter((thought) => thought !== '');
   const reasoning = form === null ? '' : thoughts.join('\n');
   const attached: MessageState = {};
@@ -302,7 +311,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
     role: 'assistant',
     content: form === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
     ...(dialect.refusalField && refusal !== '' && { refusal }),
-    ...toReasoningField(reasoning, form, dialect),
+    ...toReasoningField(reasoning === '' ? noThoughts(turn, dialect) : reasoning, form),
     ...attached,
     ...(turn.calls.length > 0 && {
       tool_calls: turn.calls.map((call) => toToolCall(call, stateOfCall.get(call.givenId))),
@@ -311,9 +320,19 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
 }
 
 /** Thoughts go back in the field in which they came, if that is known. */
-function toForm(field: Dialect['reasoningField'], state: ReplyState | undefined): ReplyState['thoughtsForm'] {
+function toForm(
+  { reasoningField: field, usedField = 'reasoning_content' }: AssistantRules,
+  state: ReplyState | undefined,
+): ThoughtsForm | null {
   if (field === null) return null;
-  return state?.thoughtsForm ?? (field === 'as-sent' ? null : field);
+  const plain = field === 'as-used' ? usedField : field;
+  return state?.thoughtsForm ?? (plain === 'as-sent' ? null : plain);
+}
+
+/** Returns what stands for thoughts that are not there; undefined where the field may be absent. */
+function noThoughts({ calls }: AssistantTurn, { reasoningAlways }: TurnRules): string | undefined {
+  if (reasoningAlways === 'calls') return calls.length > 0 ? ' ' : undefined;
+  return reasoningAlways ? '' : undefined;
 }
 
 /** A later state of a reply contains its earlier states and their plain text. */
@@ -328,12 +347,10 @@ function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
 }
 
 function toReasoningField(
-  reasoning: string,
-  form: ReplyState['thoughtsForm'],
-  { reasoningAlways }: TurnRules,
+  reasoning: string | undefined,
+  form: ThoughtsForm | null,
 ): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
-  if (form === null || form === 'thinking-part') return {};
-  return reasoning === '' && !reasoningAlways ? {} : { [form]: reasoning };
+  return reasoning === undefined || form === null || form === 'thinking-part' ? {} : { [form]: reasoning };
 }
 
 function toToolCall(call: Call, state: CallState | undefined): ChatToolCall {

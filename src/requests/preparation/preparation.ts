@@ -8,6 +8,7 @@ import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Models } from '../../core/models.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { createRoutes, type Route, type RoutedBackend } from '../../core/routes.ts';
+import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { Writable } from '../../core/writable.ts';
 import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
@@ -45,6 +46,7 @@ export interface PreparationOptions
   readonly backends: Pick<Backends, 'routes' | 'routing'>;
   readonly models: { readonly present: Models | null };
   readonly sealers: PrepareServices['sealers'];
+  readonly usedFields: UsedFields;
   readonly estimator: PrepareServices['estimator'];
   readonly itemMemory: Pick<ItemMemory, 'resolve' | 'weigh' | 'recall'>;
   /** Larger bodies are prepared in the thread. */
@@ -210,20 +212,24 @@ export function openPreparation(options: PreparationOptions): Preparation {
   }
 
   function tablesNow(): Tables {
-    return { modelTable: models.present?.table ?? null, routing: backends.routing() };
+    return {
+      modelTable: models.present?.table ?? null,
+      routing: backends.routing(),
+      usedFields: options.usedFields.table,
+    };
   }
 
   function tablesFor({ alike: [chosen] }: Route): Tables {
-    const { modelTable, routing } = tablesNow();
+    const { routing, ...tables } = tablesNow();
     const others = routing.backends.map(({ name }) => name).filter((name) => name !== chosen);
-    return { modelTable, routing: { ...routing, unavailable: others } };
+    return { ...tables, routing: { ...routing, unavailable: others } };
   }
 
   function tablesOf(backend: RoutedBackend | undefined): Tables {
-    const { modelTable, routing } = tablesNow();
-    if (backend === undefined) return { modelTable, routing };
+    const { routing, ...tables } = tablesNow();
+    if (backend === undefined) return { ...tables, routing };
     const only = routing.backends.filter(({ name }) => name === backend.name);
-    return { modelTable, routing: { ...routing, backends: only } };
+    return { ...tables, routing: { ...routing, backends: only } };
   }
 
   function inThread<Result>(incoming: Unprepared, ask: Ask<Result>, tables = tablesNow()): Promise<Result> {
@@ -266,7 +272,7 @@ interface FrameRead {
   readonly value: unknown;
 }
 
-type Tables = Pick<LargeRequest, 'modelTable' | 'routing'>;
+type Tables = Pick<LargeRequest, 'modelTable' | 'routing' | 'usedFields'>;
 
 type Ask<Result> = (rpc: Pick<Rpc<LargeService>, 'ask'>, request: LargeRequest) => Promise<Answer<Result>>;
 

@@ -8,6 +8,7 @@ import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
+import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../../contract/types.ts';
@@ -26,6 +27,7 @@ export interface TranslationSettings extends Pick<TranslationOptions, 'hostedToo
   readonly history: HistoryPolicy;
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
+  readonly usedFields: Pick<UsedFields, 'of'>;
 }
 
 export interface PrepareServices
@@ -157,7 +159,7 @@ function boundOutput(
 export function translationOptionsFor(
   caller: Identity,
   { dialect, upstreamDialect, modelAliases }: Route,
-  { hostedTools, history, sealers, imageUrls }: TranslationSettings,
+  { hostedTools, history, sealers, imageUrls, usedFields }: TranslationSettings,
 ): TranslationOptions {
   return {
     dialect,
@@ -168,5 +170,6 @@ export function translationOptionsFor(
     openSeal: (sealed) => sealers.reasoning.open(caller, sealed),
     openCompaction: (sealed) => sealers.compaction.open(caller, sealed),
     urlFault: URL_FAULTS[imageUrls],
+    usedFields,
   };
 }

@@ -10,6 +10,7 @@ import { parseJson } from '../../core/parse-json.ts';
 import { echoOf } from '../../core/reply/initial-response.ts';
 import { createModels } from '../../core/models.ts';
 import { routesOf, type Route, type Routing } from '../../core/routes.ts';
+import { rememberUsedFields, type UsedFields } from '../../core/request/used-fields.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
 import { digestOf, type Identity } from '../../identity/identities.ts';
@@ -33,7 +34,7 @@ import {
 /** A thread cannot be sent functions, so it makes the sealers itself. */
 export interface ThreadSettings
   extends
-    Omit<TranslationSettings, 'sealers' | 'routes'>,
+    Omit<TranslationSettings, 'sealers' | 'routes' | 'usedFields'>,
     Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
   readonly secret: string;
   readonly gatewaySecretPrevious: string | null;
@@ -45,6 +46,7 @@ export interface ThreadSettings
 export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'needsOutputLimit'> {
   readonly modelTable: ModelTable | null;
   readonly routing: Routing;
+  readonly usedFields: UsedFields['table'];
   readonly bytes: Uint8Array;
   readonly identity: Identity;
   /** Whether the digest of the body is needed. */
@@ -170,13 +172,14 @@ interface Received extends Omit<Asked, 'value'> {
 }
 
 function answer<Result>(
-  { bytes, modelTable, routing, recalled, inputTokens, ...asked }: LargeRequest,
+  { bytes, modelTable, routing, usedFields, recalled, inputTokens, ...asked }: LargeRequest,
   work: (asked: Received, services: PrepareServices) => Result,
 ): Answer<Result> {
   transferred = [...memoryOf(bytes)];
   const services: PrepareServices = {
     ...settings,
     routes: routesOf(routing),
+    usedFields: rememberUsedFields(usedFields),
     models: { present: modelTable && createModels(modelTable) },
     sealers,
     estimator: {

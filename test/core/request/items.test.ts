@@ -172,7 +172,7 @@ describe('toPiece', () => {
           { type: 'summary_text', text: 'Two' },
         ],
       },
-      expected: { kind: 'reasoning', text: 'One\nTwo' },
+      expected: { kind: 'reasoning', text: 'One\nTwo', isForeign: true },
     },
     {
       name: 'reasoning, by its content when it has any',
@@ -181,12 +181,12 @@ describe('toPiece', () => {
         summary: [{ type: 'summary_text', text: 'Short' }],
         content: [{ type: 'reasoning_text', text: 'Long' }],
       },
-      expected: { kind: 'reasoning', text: 'Long' },
+      expected: { kind: 'reasoning', text: 'Long', isForeign: true },
     },
     {
       name: 'reasoning with empty content, by its summary',
       item: { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Short' }], content: [] },
-      expected: { kind: 'reasoning', text: 'Short' },
+      expected: { kind: 'reasoning', text: 'Short', isForeign: true },
     },
     {
       name: 'reasoning of a reply that is known by its id',
@@ -200,7 +200,7 @@ describe('toPiece', () => {
     {
       name: 'reasoning of which nothing is readable',
       item: { type: 'reasoning', encrypted_content: 'gAAAA' },
-      expected: { kind: 'reasoning', text: '' },
+      expected: { kind: 'reasoning', text: '', isForeign: true },
     },
     {
       name: 'a command whose id is that of the item',

@@ -7,7 +7,11 @@ import { cpuTimeMs } from '../../support/cpu-time.ts';
 
 const user = (content: string): Piece => ({ kind: 'user', content });
 const says = (text: string, refusal = ''): Piece => ({ kind: 'assistant', text, refusal });
-const thinks = (text: string): Piece => ({ kind: 'reasoning', text });
+const thinks = (text: string, isForeign = false): Piece => ({
+  kind: 'reasoning',
+  text,
+  ...(isForeign && { isForeign }),
+});
 const calls = (callId: string, name = 'look'): Piece => ({ kind: 'call', callId, name, arguments: '{}' });
 const system = (text: string, role: 'system' | 'developer' = 'system'): Piece => ({ kind: 'system', role, text });
 const picture = { type: 'image_url', image_url: { url: 'data:,a' } } as const;
@@ -309,6 +313,24 @@ describe('toMessages', () => {
           { ...called(null, 'a'), reasoning_content: 'Hmm.' },
           tool('a', '1'),
           { ...fromAssistant('It is 1.'), reasoning_content: 'Aha.' },
+        ],
+      },
+      {
+        name: 'reasoning_content, where the model has used no other field, and nothing that another has thought',
+        pieces: [thinks('Hmm.'), calls('a'), output('a', '1'), thinks('Aha.', true), says('It is 1.')],
+        dialect: { reasoningField: 'as-used' },
+        expected: [{ ...called(null, 'a'), reasoning_content: 'Hmm.' }, tool('a', '1'), fromAssistant('It is 1.')],
+      },
+      {
+        name: 'a space with each call that has none, for Kimi',
+        pieces: [calls('a'), output('a', '1'), thinks('Aha.'), calls('b'), output('b', '2'), says('It is 1.')],
+        dialect: { reasoningField: 'reasoning_content', reasoningAlways: 'calls' },
+        expected: [
+          { ...called(null, 'a'), reasoning_content: ' ' },
+          tool('a', '1'),
+          { ...called(null, 'b'), reasoning_content: 'Aha.' },
+          tool('b', '2'),
+          fromAssistant('It is 1.'),
         ],
       },
       {

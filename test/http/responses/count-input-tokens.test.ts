@@ -1,3 +1,4 @@
+import { rememberUsedFields } from '../../../src/core/request/used-fields.ts';
 import { once } from 'node:events';
 import { request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,6 +24,7 @@ const preparation = openPreparation({
   models: { present: null },
   sealers: { reasoning: sealer, compaction: sealer },
   estimator: { estimateInput: () => 1 },
+  usedFields: rememberUsedFields(),
   itemMemory: createItemMemory({ itemMemoryTtlS: 0, maxBodyBytes: 1000, nowMs: () => 0 }),
   hostedTools: 'drop',
   history: 'keep',

@@ -1,3 +1,4 @@
+import { rememberUsedFields } from '../../../src/core/request/used-fields.ts';
 import { createModels } from '../../../src/core/models.ts';
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
@@ -152,6 +153,7 @@ describe('preparation', () => {
     models,
     sealers,
     estimator,
+    usedFields: rememberUsedFields(),
     itemMemory,
     onDeath: (why: string) => void deaths.push(why),
   };
