@@ -2,7 +2,7 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isCreateResponse = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","description":"For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.","minimum":1,"maximum":2147483647},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"description":"Has no effect: events are never padded.","type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]},"EncryptedPart":{"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."},"tool_calls":{"type":"array","maxItems":0,"description":"Calls are `function_call` items of their own here."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","description":"For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.","minimum":1,"maximum":2147483647},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"description":"Has no effect: events are never padded.","type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string"},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]},"EncryptedPart":{"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."},"tool_calls":{"type":"array","maxItems":0,"description":"Calls are `function_call` items of their own here."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
 const schema12 = {"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."};
 const schema136 = {"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."};
 const schema137 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
@@ -25,7 +25,7 @@ const schema16 = {"type":"object","properties":{"type":{"const":"message"},"role
 const schema17 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]};
 const schema18 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
 const schema21 = {"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]};
-const schema22 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
+const schema22 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string"},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
 const schema23 = {"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]};
 const schema24 = {"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]};
 const schema25 = {"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]};
@@ -243,34 +243,6 @@ if(typeof data9 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data9}];
 return false;
 }
-const _errs32 = errors;
-const _errs33 = errors;
-if("" !== data9){
-const err0 = {};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-var valid16 = _errs33 === errors;
-if(valid16){
-validate15.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.image_url.not,parentSchema:schema22.properties.image_url,data:data9}];
-return false;
-}
-else {
-errors = _errs32;
-if(vErrors !== null){
-if(_errs32){
-vErrors.length = _errs32;
-}
-else {
-vErrors = null;
-}
-}
-}
 var valid15 = _errs30 === errors;
 }
 else {
@@ -279,12 +251,12 @@ var valid15 = true;
 if(valid15){
 if(data.detail !== undefined){
 let data10 = data.detail;
-const _errs34 = errors;
+const _errs32 = errors;
 if(!((((data10 === "low") || (data10 === "high")) || (data10 === "auto")) || (data10 === "original"))){
 validate15.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data10}];
 return false;
 }
-var valid15 = _errs34 === errors;
+var valid15 = _errs32 === errors;
 }
 else {
 var valid15 = true;
@@ -292,12 +264,12 @@ var valid15 = true;
 if(valid15){
 if(data.file_id !== undefined){
 let data11 = data.file_id;
-const _errs35 = errors;
+const _errs33 = errors;
 if(typeof data11 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data11}];
 return false;
 }
-var valid15 = _errs35 === errors;
+var valid15 = _errs33 === errors;
 }
 else {
 var valid15 = true;
@@ -314,8 +286,8 @@ return false;
 }
 }
 else if(tag0 === "input_file"){
-const _errs38 = errors;
-if(errors === _errs38){
+const _errs36 = errors;
+if(errors === _errs36){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
@@ -325,21 +297,21 @@ return false;
 else {
 if(data.type !== undefined){
 let data12 = data.type;
-const _errs40 = errors;
+const _errs38 = errors;
 if("input_file" !== data12){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFile/properties/type/const",keyword:"const",params:{allowedValue: "input_file"},message:"must be equal to constant",schema:"input_file",parentSchema:schema23.properties.type,data:data12}];
 return false;
 }
-var valid19 = _errs40 === errors;
+var valid18 = _errs38 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data.filename !== undefined){
 let data13 = data.filename;
-const _errs41 = errors;
-if(errors === _errs41){
+const _errs39 = errors;
+if(errors === _errs39){
 if(typeof data13 === "string"){
 if(func2(data13) > 1024){
 validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:schema23.properties.filename,data:data13}];
@@ -351,77 +323,77 @@ validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/
 return false;
 }
 }
-var valid19 = _errs41 === errors;
+var valid18 = _errs39 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data.file_data !== undefined){
 let data14 = data.file_data;
-const _errs43 = errors;
+const _errs41 = errors;
 if(typeof data14 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_data.type,parentSchema:schema23.properties.file_data,data:data14}];
 return false;
 }
-const _errs45 = errors;
-const _errs46 = errors;
+const _errs43 = errors;
+const _errs44 = errors;
 if("" !== data14){
-const err1 = {};
+const err0 = {};
 if(vErrors === null){
-vErrors = [err1];
+vErrors = [err0];
 }
 else {
-vErrors.push(err1);
+vErrors.push(err0);
 }
 errors++;
 }
-var valid20 = _errs46 === errors;
-if(valid20){
+var valid19 = _errs44 === errors;
+if(valid19){
 validate15.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema23.properties.file_data.not,parentSchema:schema23.properties.file_data,data:data14}];
 return false;
 }
 else {
-errors = _errs45;
+errors = _errs43;
 if(vErrors !== null){
-if(_errs45){
-vErrors.length = _errs45;
+if(_errs43){
+vErrors.length = _errs43;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs43 === errors;
+var valid18 = _errs41 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data.file_url !== undefined){
 let data15 = data.file_url;
-const _errs47 = errors;
+const _errs45 = errors;
 if(typeof data15 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_url",schemaPath:"#/$defs/InputFile/properties/file_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_url.type,parentSchema:schema23.properties.file_url,data:data15}];
 return false;
 }
-var valid19 = _errs47 === errors;
+var valid18 = _errs45 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data.file_id !== undefined){
 let data16 = data.file_id;
-const _errs49 = errors;
+const _errs47 = errors;
 if(typeof data16 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputFile/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_id.type,parentSchema:schema23.properties.file_id,data:data16}];
 return false;
 }
-var valid19 = _errs49 === errors;
+var valid18 = _errs47 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
 }
 }
@@ -436,8 +408,8 @@ return false;
 }
 }
 else if(tag0 === "input_audio"){
-const _errs52 = errors;
-if(errors === _errs52){
+const _errs50 = errors;
+if(errors === _errs50){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
 if(((data.type === undefined) && (missing6 = "type")) || ((data.input_audio === undefined) && (missing6 = "input_audio"))){
@@ -447,21 +419,21 @@ return false;
 else {
 if(data.type !== undefined){
 let data17 = data.type;
-const _errs54 = errors;
+const _errs52 = errors;
 if("input_audio" !== data17){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputAudio/properties/type/const",keyword:"const",params:{allowedValue: "input_audio"},message:"must be equal to constant",schema:"input_audio",parentSchema:schema24.properties.type,data:data17}];
 return false;
 }
-var valid23 = _errs54 === errors;
+var valid22 = _errs52 === errors;
 }
 else {
-var valid23 = true;
+var valid22 = true;
 }
-if(valid23){
+if(valid22){
 if(data.input_audio !== undefined){
 let data18 = data.input_audio;
-const _errs55 = errors;
-if(errors === _errs55){
+const _errs53 = errors;
+if(errors === _errs53){
 if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
 let missing7;
 if(((data18.data === undefined) && (missing7 = "data")) || ((data18.format === undefined) && (missing7 = "format"))){
@@ -471,49 +443,49 @@ return false;
 else {
 if(data18.data !== undefined){
 let data19 = data18.data;
-const _errs57 = errors;
+const _errs55 = errors;
 if(typeof data19 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.input_audio.properties.data.type,parentSchema:schema24.properties.input_audio.properties.data,data:data19}];
 return false;
 }
-const _errs59 = errors;
-const _errs60 = errors;
+const _errs57 = errors;
+const _errs58 = errors;
 if("" !== data19){
-const err2 = {};
+const err1 = {};
 if(vErrors === null){
-vErrors = [err2];
+vErrors = [err1];
 }
 else {
-vErrors.push(err2);
+vErrors.push(err1);
 }
 errors++;
 }
-var valid25 = _errs60 === errors;
-if(valid25){
+var valid24 = _errs58 === errors;
+if(valid24){
 validate15.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema24.properties.input_audio.properties.data.not,parentSchema:schema24.properties.input_audio.properties.data,data:data19}];
 return false;
 }
 else {
-errors = _errs59;
+errors = _errs57;
 if(vErrors !== null){
-if(_errs59){
-vErrors.length = _errs59;
+if(_errs57){
+vErrors.length = _errs57;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid24 = _errs57 === errors;
+var valid23 = _errs55 === errors;
 }
 else {
-var valid24 = true;
+var valid23 = true;
 }
-if(valid24){
+if(valid23){
 if(data18.format !== undefined){
 let data20 = data18.format;
-const _errs61 = errors;
-if(errors === _errs61){
+const _errs59 = errors;
+if(errors === _errs59){
 if(typeof data20 === "string"){
 if(func2(data20) > 16){
 validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/maxLength",keyword:"maxLength",params:{limit: 16},message:"must NOT have more than 16 characters",schema:16,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
@@ -531,10 +503,10 @@ validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath
 return false;
 }
 }
-var valid24 = _errs61 === errors;
+var valid23 = _errs59 === errors;
 }
 else {
-var valid24 = true;
+var valid23 = true;
 }
 }
 }
@@ -544,10 +516,10 @@ validate15.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$de
 return false;
 }
 }
-var valid23 = _errs55 === errors;
+var valid22 = _errs53 === errors;
 }
 else {
-var valid23 = true;
+var valid22 = true;
 }
 }
 }
@@ -559,8 +531,8 @@ return false;
 }
 }
 else if(tag0 === "encrypted_content"){
-const _errs64 = errors;
-if(errors === _errs64){
+const _errs62 = errors;
+if(errors === _errs62){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
 if((data.type === undefined) && (missing8 = "type")){
@@ -570,28 +542,28 @@ return false;
 else {
 if(data.type !== undefined){
 let data21 = data.type;
-const _errs66 = errors;
+const _errs64 = errors;
 if("encrypted_content" !== data21){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/EncryptedPart/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema25.properties.type,data:data21}];
 return false;
 }
-var valid28 = _errs66 === errors;
+var valid27 = _errs64 === errors;
 }
 else {
-var valid28 = true;
+var valid27 = true;
 }
-if(valid28){
+if(valid27){
 if(data.encrypted_content !== undefined){
 let data22 = data.encrypted_content;
-const _errs67 = errors;
+const _errs65 = errors;
 if(typeof data22 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/EncryptedPart/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.encrypted_content.type,parentSchema:schema25.properties.encrypted_content,data:data22}];
 return false;
 }
-var valid28 = _errs67 === errors;
+var valid27 = _errs65 === errors;
 }
 else {
-var valid28 = true;
+var valid27 = true;
 }
 }
 }
@@ -3390,34 +3362,6 @@ if(typeof data7 !== "string"){
 validate72.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data7}];
 return false;
 }
-const _errs26 = errors;
-const _errs27 = errors;
-if("" !== data7){
-const err0 = {};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-var valid13 = _errs27 === errors;
-if(valid13){
-validate72.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.image_url.not,parentSchema:schema22.properties.image_url,data:data7}];
-return false;
-}
-else {
-errors = _errs26;
-if(vErrors !== null){
-if(_errs26){
-vErrors.length = _errs26;
-}
-else {
-vErrors = null;
-}
-}
-}
 var valid12 = _errs24 === errors;
 }
 else {
@@ -3426,12 +3370,12 @@ var valid12 = true;
 if(valid12){
 if(data.detail !== undefined){
 let data8 = data.detail;
-const _errs28 = errors;
+const _errs26 = errors;
 if(!((((data8 === "low") || (data8 === "high")) || (data8 === "auto")) || (data8 === "original"))){
 validate72.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data8}];
 return false;
 }
-var valid12 = _errs28 === errors;
+var valid12 = _errs26 === errors;
 }
 else {
 var valid12 = true;
@@ -3439,12 +3383,12 @@ var valid12 = true;
 if(valid12){
 if(data.file_id !== undefined){
 let data9 = data.file_id;
-const _errs29 = errors;
+const _errs27 = errors;
 if(typeof data9 !== "string"){
 validate72.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data9}];
 return false;
 }
-var valid12 = _errs29 === errors;
+var valid12 = _errs27 === errors;
 }
 else {
 var valid12 = true;
@@ -3461,8 +3405,8 @@ return false;
 }
 }
 else if(tag0 === "encrypted_content"){
-const _errs32 = errors;
-if(errors === _errs32){
+const _errs30 = errors;
+if(errors === _errs30){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.encrypted_content === undefined) && (missing4 = "encrypted_content"))){
@@ -3472,28 +3416,28 @@ return false;
 else {
 if(data.type !== undefined){
 let data10 = data.type;
-const _errs34 = errors;
+const _errs32 = errors;
 if("encrypted_content" !== data10){
 validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema110.properties.type,data:data10}];
 return false;
 }
-var valid16 = _errs34 === errors;
+var valid15 = _errs32 === errors;
 }
 else {
-var valid16 = true;
+var valid15 = true;
 }
-if(valid16){
+if(valid15){
 if(data.encrypted_content !== undefined){
 let data11 = data.encrypted_content;
-const _errs35 = errors;
+const _errs33 = errors;
 if(typeof data11 !== "string"){
 validate72.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.encrypted_content.type,parentSchema:schema110.properties.encrypted_content,data:data11}];
 return false;
 }
-var valid16 = _errs35 === errors;
+var valid15 = _errs33 === errors;
 }
 else {
-var valid16 = true;
+var valid15 = true;
 }
 }
 }

@@ -219,11 +219,21 @@ const REFUSED: readonly { name: string; input: readonly object[]; code: string; 
     says: /image_url/,
   },
   {
-    name: 'an image by its id in an output',
-    input: [call('a'), { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_image', file_id: 'f' }] }],
-    code: 'unsupported_parameter',
-    param: 'input[1].output[0].file_id',
-    says: /image_url/,
+    name: 'an empty image',
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url: '' }] }],
+    code: 'invalid_request',
+    param: 'input[0].content[0].image_url',
+    says: /must not be empty/,
+  },
+  {
+    name: 'a null for an image, after the last answer',
+    input: [
+      { role: 'assistant', content: 'Hi' },
+      { role: 'user', content: [{ type: 'input_image', image_url: null }] },
+    ],
+    code: 'missing_required_parameter',
+    param: 'input[1].content[0].image_url',
+    says: /missing/,
   },
   {
     name: 'an image in no detail that there is',

@@ -68,6 +68,83 @@ describe('items that cannot be told to the model', () => {
     });
   }
 
+  describe('are images that nobody can show', () => {
+    const noImages: readonly object[] = [
+      { image_url: '' },
+      { image_url: null },
+      {},
+      { file_id: 'file-1' },
+      ...['sandbox:/mnt/a.png', '/tmp/a.png', 'a.png', 'file:///tmp/a.png', 'iVBORw0KGgo='].map((url) => ({
+        image_url: url,
+      })),
+    ];
+    const picture = (fields: object) => ({ type: 'input_image', ...fields });
+    const said = { type: 'input_text', text: 'rain' };
+    for (const fields of noImages) {
+      for (const type of ['function_call_output', 'custom_tool_call_output']) {
+        it(`in a ${type}: ${JSON.stringify(fields)}`, async () => {
+          const { caller } = await open();
+          const loop = (...parts: unknown[]) => [
+            user('Look.'),
+            type === 'function_call_output'
+              ? call('c')
+              : { type: 'custom_tool_call', call_id: 'c', name: 'look', input: '' },
+            { type, call_id: 'c', output: [said, ...parts] },
+          ];
+          const reply = await caller.create({ model: 'm', input: loop(picture(fields)) });
+          expect(reply.status, await reply.text()).to.equal(200);
+          expect(reply.headers.get(HEADER)).to.equal('input_image');
+          await caller.create({ model: 'm', input: loop() });
+          expect(messagesOf(0)).to.deep.equal(messagesOf(1));
+        });
+      }
+    }
+
+    for (const fields of noImages.slice(0, 4)) {
+      it(`in a message that has been answered: ${JSON.stringify(fields)}`, async () => {
+        const { caller } = await open();
+        const input = [
+          user('Look.'),
+          { role: 'assistant', content: 'At what?' },
+          { role: 'user', content: [picture(fields)] },
+          { role: 'assistant', content: 'I see.' },
+          user('And?'),
+        ];
+        const reply = await caller.create({ model: 'm', input });
+        expect(reply.status, await reply.text()).to.equal(200);
+        expect(reply.headers.get(HEADER)).to.equal('input_image');
+        expect(JSON.stringify(messagesOf(0)))
+          .to.include('And?')
+          .and.not.include('input_image')
+          .and.not.include('""');
+      });
+    }
+
+    it('and are refused where HISTORY is reject', async () => {
+      const { caller } = await open({ HISTORY: 'reject' });
+      const input = [
+        user('Look.'),
+        call('c'),
+        { type: 'function_call_output', call_id: 'c', output: [picture({ image_url: '' })] },
+      ];
+      expect(await readError(await caller.create({ model: 'm', input }))).to.include({ param: 'input[2]' });
+    });
+
+    it('and others in an output are shown, or refused as before', async () => {
+      const { caller } = await open({ IMAGE_URLS: 'data' });
+      const shown = (url: string) => [
+        user('Look.'),
+        call('c'),
+        { type: 'function_call_output', call_id: 'c', output: [picture({ image_url: url })] },
+      ];
+      expect((await caller.create({ model: 'm', input: shown('DATA:image/png;base64,iVBORw0KGgo=') })).status).to.equal(
+        200,
+      );
+      expect(JSON.stringify(messagesOf(0))).to.include('DATA:image/png');
+      expect((await caller.create({ model: 'm', input: shown('https://example.com/a.png') })).status).to.equal(400);
+    });
+  });
+
   it('are all named in the header of a stream, in the order of the input and each once', async () => {
     const { caller } = await open();
     const reply = await caller.create({ model: 'm', input: loopWith(...FOREIGN_ITEMS), stream: true });

@@ -8,6 +8,11 @@ export type UrlFault = (text: string) => string | undefined;
 
 export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
   readonly urlFault?: UrlFault;
+  /**
+   * Called with the type of an image that is left out, since nobody can show it. It is set for what a
+   * client cannot mend any more, since a refusal would come again with every later turn.
+   */
+  readonly leaveOut?: ((type: string) => void) | undefined;
 }
 
 /** Throws ApiError for parts that the backend has no form for. `path` is their place. */
@@ -19,18 +24,25 @@ export function toUserContent(
   if (typeof content === 'string') return content;
   // Text goes as a string, because backends without vision take nothing else.
   if (content.every((part) => 'text' in part || part.type === 'encrypted_content')) return textOf(content, '\n');
-  return content
+  const parts = content
     .map((part, index) => toChatPart(part, `${path}[${index}]`, forms))
     .filter((part) => part !== undefined);
+  return parts.length === 0 ? '' : parts;
 }
 
-/** Returns the parts that are not text. Throws as `toUserContent` does. */
+/** Returns the parts of an output that are not text. Throws as `toUserContent` does. */
 export function mediaOf(content: string | readonly InputPart[], path: string, forms: PartForms): readonly ChatPart[] {
   if (typeof content === 'string') return [];
   return content.flatMap((part, index) => {
-    const chatPart = 'text' in part ? undefined : toChatPart(part, `${path}[${index}]`, forms);
+    const chatPart = 'text' in part ? undefined : toChatPart(withUrl(part), `${path}[${index}]`, forms);
     return chatPart === undefined ? [] : [chatPart];
   });
+}
+
+/** Tools write paths, `sandbox:` and bare base64 there (openai/codex#33011), which no backend can show. */
+function withUrl(part: InputPart): InputPart {
+  if (part.type !== 'input_image' || /^(?:data:|https?:)/i.test(part.image_url ?? '')) return part;
+  return { ...part, image_url: '' };
 }
 
 /** Joins the texts of the parts and skips other parts. */
@@ -61,7 +73,9 @@ function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart |
     case 'refusal':
       return { type: 'text', text: part.refusal };
     case 'input_image':
-      return toImage(part, path, forms);
+      if (forms.leaveOut === undefined || (part.image_url ?? '') !== '') return toImage(part, path, forms);
+      forms.leaveOut(part.type);
+      return undefined;
     case 'input_file':
       return toFile(part, path, forms);
     case 'encrypted_content':
@@ -81,6 +95,7 @@ function toImage(
   { imageForm, urlFault }: PartForms,
 ): ChatPart {
   if (url === undefined && id === undefined) throw missing(`${path}.image_url`);
+  if (url === '') throw empty(`${path}.image_url`);
   if (url === undefined) throw notStored(`${path}.file_id`, 'image_url');
   if (imageForm === 'data' && !url.startsWith('data:')) {
     throw unsupported(`${path}.image_url`, 'the backend fetches no images. Send the image itself, as a data: URL.');
@@ -149,6 +164,10 @@ function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): 
 
 function missing(param: string): ApiError {
   return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
+}
+
+function empty(param: string): ApiError {
+  return new ApiError('invalid_request', { param, message: `${param} must not be empty.` });
 }
 
 function notStored(param: string, instead: string): ApiError {

@@ -118,6 +118,9 @@ function toPieces(
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
   const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
   const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)));
+  const lost: string[] = [];
+  const pastForms = { ...forms, leaveOut: (type: string) => void lost.push(type) };
+  const lastReply = request.input.findLastIndex(isOfModel);
   const pieces: Piece[] = [];
   const dropped = new Set<string>();
   for (const [index, item] of request.input.entries()) {
@@ -125,15 +128,18 @@ function toPieces(
     const piece = toPiece(item, {
       path: `input[${index}]`,
       nameTowardsBackend,
-      forms,
+      forms: index < lastReply || isOutput(item) ? pastForms : forms,
       openSeal,
       openCompaction,
       origin,
     });
-    const untold = piece === 'left out' ? item.type : unreadablePartOf(item);
+    const [part = unreadablePartOf(item)] = lost.splice(0);
+    const untold = piece === 'left out' ? item.type : part;
     if (untold !== undefined && history === 'reject') throw untoldItem(untold, `input[${index}]`);
     if (untold !== undefined) dropped.add(untold);
     if (piece === 'left out' || piece === 'folded') continue;
+    // An image was all that it had.
+    if (untold !== undefined && piece.kind === 'user' && piece.content === '') continue;
     if (piece.kind === 'reasoning' && piece.lacksState === true) dropped.add('encrypted_content');
     pieces.push(piece);
   }
@@ -145,6 +151,12 @@ function unreadablePartOf(item: InputItem): 'encrypted_content' | undefined {
   const content = item.type === 'message' ? item.content : isOutput(item) ? item.output : '';
   if (typeof content === 'string') return undefined;
   return content.some(({ type }) => type === 'encrypted_content') ? 'encrypted_content' : undefined;
+}
+
+function isOfModel({ type, ...item }: InputItem): boolean {
+  return type === 'message'
+    ? 'role' in item && item.role === 'assistant'
+    : type === 'reasoning' || type.endsWith('_call');
 }
 
 function isOutput(item: InputItem): item is InputFunctionCallOutput | InputCustomToolCallOutput {
