@@ -77,7 +77,8 @@ export function withoutWithin(request: ChatRequest, fields: readonly OptionalFie
 
 /** Returns the fields of the request that a refusal names. */
 export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
-  if (status !== 400 && status !== 422) return [];
+  // llama.cpp says 500 where the template of a model refuses its messages (ggml-org/llama.cpp#19851). Nothing ran then.
+  if (status !== 400 && status !== 422 && !(status === 500 && /\braise_exception\b/.test(body))) return [];
   const named = [
     ...REFUSALS.filter(({ words }) => words.test(body)).map(({ field }) => field),
     ...FIELDS_WITHIN.filter((field) => REFUSALS_WITHIN[field].isNamedIn(body)),

@@ -367,6 +367,11 @@ export const DIALECTS = {
 
 export type DialectName = keyof typeof DIALECTS;
 
+/** Returns the field in which plain thoughts of the model go back, until it has used another one. */
+export function plainFieldOf(field: Dialect['reasoningField']): Exclude<Dialect['reasoningField'], 'as-used'> {
+  return field === 'as-used' ? 'reasoning_content' : field;
+}
+
 /** Whether this is the name of a built-in kind of backend. */
 export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);

@@ -107,13 +107,18 @@ describe('a backend that refuses what is inside of messages and tools', () => {
         ],
       },
     })),
-    // Devstral on vLLM, and older templates of Mistral.
+    // Devstral on vLLM, the template of Mistral, and llama.cpp.
     ...[
-      "Unexpected role 'user' after role 'tool'",
-      'After the optional system message, conversation roles must alternate user and assistant roles except for tool calls',
-    ].map((words) => ({
+      refuse("Unexpected role 'user' after role 'tool'"),
+      refuse('After the optional system message, conversation roles must alternate user and assistant roles'),
+      refuse(
+        "{{- raise_exception('After the optional system message, con...\nError: Jinja Exception: After the optional " +
+          'system message, conversation roles must alternate user and assistant roles except for tool calls',
+        500,
+      ),
+    ].map((reply) => ({
       given: { messages: [user, call, output, output, user, call, output] },
-      reply: refuse(words),
+      reply,
       becomes: { messages: [user, call, output, output, answer, user, call, output] },
     })),
     {
@@ -152,7 +157,7 @@ describe('a backend that refuses what is inside of messages and tools', () => {
     });
   }
 
-  for (const [name, given, words] of [
+  for (const [name, given, words, status] of [
     [
       'a fault of a schema',
       { tools: [asTool(true)] },
@@ -167,10 +172,11 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       { messages: [{ ...call, reasoning_content: 'x' }] },
       'reasoning_content is missing',
     ],
+    ['another failure of a server', { messages: [user, call, output, user] }, 'roles must alternate', 500],
     ['a word of the user', ofThoughts('reasoning'), 'Your reasoning is not supported by evidence.'],
   ] as const) {
     it(`is a refusal that the caller hears of for ${name}`, async () => {
-      scripted.reply(refuse(words));
+      scripted.reply(refuse(words, status));
       await apiRejection(ask({ ...JSON_REQUEST, ...given }));
       expect(scripted.requests).to.have.length(1);
     });

@@ -154,6 +154,39 @@ describe('parameters that the backend refuses', () => {
     }
   }
 
+  it('are inside of messages and tools of a conversation, which stays the beginning of each next turn', async () => {
+    const taken: string[] = [];
+    backend.always(({ request, start, end }) => {
+      const { messages } = request.body as { messages: readonly { role: string; [field: string]: unknown }[] };
+      const words = [
+        [messages.some(({ reasoning }) => reasoning !== undefined), "property 'reasoning' is unsupported"],
+        [
+          messages.some(({ tool_calls: calls, reasoning_content: thought }) => calls && thought !== ' '),
+          'reasoning_content is missing',
+        ],
+        [messages.some(({ role }, at) => role === 'user' && messages[at - 1]?.role === 'tool'), 'roles must alternate'],
+      ].find(([isRefused]) => isRefused)?.[1];
+      start(words === undefined ? 200 : 400, { 'content-type': 'application/json' });
+      if (words !== undefined) return end(JSON.stringify({ error: { message: words } }));
+      taken.push(JSON.stringify(messages).slice(0, -1));
+      const call = { id: `c${taken.length}`, type: 'function', function: { name: 'look', arguments: '{}' } };
+      const message = { role: 'assistant', content: 'Hm.', reasoning: 'I think.', tool_calls: [call] };
+      return end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }));
+    });
+    const other = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: 'generic' });
+    const input: object[] = [{ role: 'user', content: 'Hi' }];
+    for (let turn = 1; turn <= 5; turn++) {
+      const reply = await other.create({ model: 'm', input });
+      const { output } = (await reply.json()) as { output: object[] };
+      expect(reply.status).to.equal(200);
+      input.push(...output, { type: 'function_call_output', call_id: `c${turn}`, output: 'rain' });
+      if (turn % 2 === 0) input.push({ role: 'user', content: 'And?' });
+    }
+    await other.close();
+    for (const [turn, sent] of taken.slice(1).entries()) expect(sent.startsWith(taken[turn] ?? '-')).to.equal(true);
+    expect([taken.length, backend.requests.length]).to.deep.equal([5, 8]);
+  });
+
   it('are not named where there are none', async () => {
     const reply = await fetch(`${gateway.url}/api/v1/responses`, {
       method: 'POST',

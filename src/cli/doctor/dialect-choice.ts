@@ -1,6 +1,6 @@
 import type { OwnDialect } from '../../contract/types.ts';
 import { recognise, type Evidence } from './dialect-signs.ts';
-import { DIALECTS, isDialectName, type Dialect, type DialectName } from '../../core/dialects.ts';
+import { DIALECTS, isDialectName, plainFieldOf, type Dialect, type DialectName } from '../../core/dialects.ts';
 
 /** Undefined where that is unclear. */
 export interface Abilities {
@@ -94,7 +94,9 @@ export function findDifferences(dialect: Dialect, abilities: Abilities): Differe
         toolChoice: abilities.toolChoice,
       }),
     ...(abilities.wantedThoughts !== undefined &&
-      dialect.reasoningField !== abilities.wantedThoughts && { reasoningField: abilities.wantedThoughts }),
+      plainFieldOf(dialect.reasoningField) !== abilities.wantedThoughts && {
+        reasoningField: abilities.wantedThoughts,
+      }),
     ...(abilities.stopsAtAbort === false && dialect.streams === 'as-asked' && { streams: 'always' }),
   };
 }

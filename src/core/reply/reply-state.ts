@@ -6,7 +6,7 @@
 
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { callStateOf, hasState, messageStateOf, thoughtsFormOf, toJson } from './chunk.ts';
-import type { Dialect } from '../dialects.ts';
+import { plainFieldOf, type Dialect } from '../dialects.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 import { appendText } from './growing-text.ts';
 import { isList, isObject, readJson } from '../json.ts';
@@ -114,7 +114,7 @@ export function createStateCollector(
     if (isTooLong) return undefined;
     const opaque = opaqueOf(calls);
     // Plain thoughts go back in the dialect's field, so any other field must be sealed.
-    const plainField = reasoningField === 'as-used' ? 'reasoning_content' : reasoningField;
+    const plainField = plainFieldOf(reasoningField);
     const hasOtherForm = thoughtsForm !== null && plainField !== null && thoughtsForm !== plainField;
     if (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== '')) return undefined;
     sealedOpaque = opaque;

@@ -8,7 +8,7 @@ import type {
   ChatToolCall,
   MessageState,
 } from '../chat.ts';
-import type { Dialect } from '../dialects.ts';
+import { plainFieldOf, type Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
 import type { Piece, ReasoningPiece } from './items.ts';
 import type { ReplyState, ThoughtsForm } from '../reply/reply-state.ts';
@@ -321,11 +321,11 @@ function toAssistantMessage(turn: AssistantTurn, dialect: AssistantRules): ChatA
 
 /** Thoughts go back in the field in which they came, if that is known. */
 function toForm(
-  { reasoningField: field, usedField = 'reasoning_content' }: AssistantRules,
+  { reasoningField: field, usedField }: AssistantRules,
   state: ReplyState | undefined,
 ): ThoughtsForm | null {
   if (field === null) return null;
-  const plain = field === 'as-used' ? usedField : field;
+  const plain = (field === 'as-used' ? usedField : undefined) ?? plainFieldOf(field);
   return state?.thoughtsForm ?? (plain === 'as-sent' ? null : plain);
 }
 

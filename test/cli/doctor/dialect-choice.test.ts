@@ -41,6 +41,8 @@ describe('findDifferences', () => {
       expected: { reasoningField: 'reasoning_content' },
     },
     { dialect: 'deepseek', abilities: { wantedThoughts: 'reasoning_content' }, expected: {} },
+    { dialect: 'generic', abilities: { wantedThoughts: 'reasoning_content' }, expected: {} },
+    { dialect: 'generic', abilities: { wantedThoughts: 'reasoning' }, expected: { reasoningField: 'reasoning' } },
     { dialect: 'generic', abilities: { stopsAtAbort: false }, expected: { streams: 'always' } },
     { dialect: 'generic', abilities: { stopsAtAbort: true }, expected: {} },
     { dialect: 'llamacpp', abilities: { stopsAtAbort: false }, expected: {} },
