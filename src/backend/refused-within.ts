@@ -1,6 +1,6 @@
 /** What backends refuse inside of messages and tools, and how a request does without. */
 
-import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../core/chat.ts';
+import type { ChatAssistantMessage, ChatMessage, ChatRequest, MessageState } from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import { parseExact } from '../core/request/exact-integers.ts';
 import { withoutStrict } from '../core/request/request.ts';
@@ -22,14 +22,16 @@ export const SAYS_UNKNOWN =
 export const REFUSALS_WITHIN = {
   // "property 'messages.2.assistant.reasoning_content' is unsupported" of Cerebras (Kilo-Org/kilocode#10375),
   // "Extra inputs are not permitted" of Mistral behind LiteLLM (BerriAI/litellm#30835).
-  'messages.reasoning_content': fieldOfMessages('reasoning_content', /\breasoning_content\b/),
+  'messages.reasoning_content': fieldOfMessages('reasoning_content'),
   // The word alone is in many errors.
   'messages.reasoning': fieldOfMessages(
     'reasoning',
     /(?:[.'"`]|\b(?:argument|field|parameter|property)\W+)reasoning(?!\w)/i,
   ),
-  'messages.reasoning_details': fieldOfMessages('reasoning_details', /\breasoning_details\b/),
-  'messages.thinking_blocks': fieldOfMessages('thinking_blocks', /\bthinking_blocks\b/),
+  'messages.reasoning_details': fieldOfMessages('reasoning_details'),
+  'messages.thinking_blocks': fieldOfMessages('thinking_blocks'),
+  'messages.extra_content': fieldOfMessages('extra_content'),
+  'messages.provider_specific_fields': fieldOfMessages('provider_specific_fields'),
   // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2". It
   // refuses an empty text too (theopenco/llmgateway#2093). DeepSeek: "The `reasoning_content` in the thinking
   // mode must be passed back to the API" (NousResearch/hermes-agent PR#15228).
@@ -73,20 +75,28 @@ export function wholeOf(request: ChatBody): ChatRequest {
   return { ...small, ...(parseExact(json) as Within) };
 }
 
-/** A field of messages of the assistant, of which no value is refused alone. */
+/** A field of messages of the assistant and of their calls, of which no value is refused alone. */
 function fieldOfMessages(
-  field: 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking_blocks',
-  name: RegExp,
+  field: 'reasoning_content' | 'reasoning' | keyof MessageState,
+  name = new RegExp(`\\b${field}\\b`),
 ): RefusalWithin {
+  const has = (part: object): boolean => Object.hasOwn(part, field);
+  const without = <Part extends object>(part: Part): Part => {
+    const rest = { ...part };
+    Reflect.deleteProperty(rest, field);
+    return rest;
+  };
   return {
     isNamedIn: (body) => name.test(body) && SAYS_UNKNOWN.test(body),
-    valueOf: ({ messages }) => messages.some((message) => Object.hasOwn(message, field)) || undefined,
+    valueOf: ({ messages }) =>
+      messages.some((message) => has(message) || (message.role === 'assistant' && message.tool_calls?.some(has))) ||
+      undefined,
     without: (request) =>
       withMessages(request, (messages) =>
         messages.map((message) => {
           if (message.role !== 'assistant') return message;
-          const { [field]: _refused, ...rest } = message;
-          return rest;
+          const { tool_calls: calls } = message;
+          return { ...without(message), ...(calls !== undefined && { tool_calls: calls.map(without) }) };
         }),
       ),
   };

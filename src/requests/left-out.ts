@@ -56,6 +56,8 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'messages.reasoning': 'input.reasoning',
   'messages.reasoning_details': 'input.reasoning',
   'messages.thinking_blocks': 'input.reasoning',
+  'messages.extra_content': 'input.reasoning',
+  'messages.provider_specific_fields': 'input.reasoning',
   'tools.strict': 'tools.strict',
 };
 

@@ -86,6 +86,16 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       reply: refuse('messages.0.reasoning_details: Extra inputs are not permitted, messages.1.thinking_blocks: too'),
       becomes: { messages: [answer, answer] },
     },
+    {
+      given: {
+        messages: [{ ...call, tool_calls: [{ ...call.tool_calls[0], extra_content: { google: {} } }] }, output],
+      },
+      reply: detail({
+        loc: ['body', 'messages', 0, 'tool_calls', 0, 'extra_content'],
+        msg: 'Extra inputs are not permitted',
+      }),
+      becomes: { messages: [call, output] },
+    },
     // Kimi, alone and behind OpenRouter, then DeepSeek.
     ...[
       'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
