@@ -103,7 +103,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
   for (const turn of turns) if (turn.kind === 'assistant') moveReasoning(turn);
   const system: ChatMessage[] =
     systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
-  const rules = { ...dialect, usedField };
+  const rules = { ...dialect, usedField: usedField ?? fieldOfStates(pieces) };
   const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, rules)));
   return inOrder([...system, ...messages], dialect);
 
@@ -265,6 +265,11 @@ function joinContents(contents: readonly UserContent[]): UserContent {
 function toParts(content: UserContent): readonly ChatPart[] {
   if (typeof content !== 'string') return content;
   return content === '' ? [] : [{ type: 'text', text: content }];
+}
+
+/** A state that is here was sent by this model, which another process may have asked. */
+function fieldOfStates(pieces: readonly Piece[]): ThoughtsForm | undefined {
+  return pieces.flatMap((piece) => (piece.kind === 'reasoning' ? (piece.state?.thoughtsForm ?? []) : []))[0];
 }
 
 interface AssistantRules extends TurnRules {

@@ -7,6 +7,11 @@ import { cpuTimeMs } from '../../support/cpu-time.ts';
 
 const user = (content: string): Piece => ({ kind: 'user', content });
 const says = (text: string, refusal = ''): Piece => ({ kind: 'assistant', text, refusal });
+const EMPTY_STATE = {
+  kind: 'reasoning',
+  text: '',
+  state: { dialect: 'd', model: 'm', reply: 'r', thoughts: '', thoughtsForm: 'reasoning', message: {}, calls: [] },
+} as const;
 const thinks = (text: string, isForeign = false): Piece => ({
   kind: 'reasoning',
   text,
@@ -320,6 +325,22 @@ describe('toMessages', () => {
         pieces: [thinks('Hmm.'), calls('a'), output('a', '1'), thinks('Aha.', true), says('It is 1.')],
         dialect: { reasoningField: 'as-used' },
         expected: [{ ...called(null, 'a'), reasoning_content: 'Hmm.' }, tool('a', '1'), fromAssistant('It is 1.')],
+      },
+      {
+        name: 'the field that a state of the model names, with what another has thought too',
+        pieces: [
+          thinks('Hmm.', true),
+          calls('a'),
+          output('a', '1'),
+          { ...EMPTY_STATE, text: 'Aha.' },
+          says('It is 1.'),
+        ],
+        dialect: { reasoningField: 'as-used' },
+        expected: [
+          { ...called(null, 'a'), reasoning: 'Hmm.' },
+          tool('a', '1'),
+          { ...fromAssistant('It is 1.'), reasoning: 'Aha.' },
+        ],
       },
       {
         name: 'a space with each call that has none, for Kimi',
