@@ -7,7 +7,7 @@ import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
 import { createJsonEnd } from './json-end.ts';
 import { collectState, type CallOfReply } from './reply-state.ts';
-import { createNameBeginnings, toolOfCall, type ReplyTools } from '../request/tools.ts';
+import { createNameBeginnings, createToolFinder, type CallableTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
@@ -24,7 +24,7 @@ export interface Calls {
 }
 
 export interface CallsOptions {
-  readonly tools: Pick<ReplyTools, 'originals' | 'callable'>;
+  readonly tools: CallableTools;
   /** Calls of the reply get other ids than calls of the request's input. */
   readonly usedCallIds: ReadonlySet<string>;
   /** Further calls are not sent to the client. */
@@ -40,6 +40,7 @@ const NO_ARGUMENTS = '{}';
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
   const list = createCallList();
   const calls = list.all;
+  const findTool = createToolFinder(tools);
   const beginsToolName = createNameBeginnings(tools);
   const callIds = new Set<string>(usedCallIds);
   let passedOn = 0;
@@ -115,7 +116,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
   }
 
   function announce(call: BackendCall, beforeCall: () => void): void {
-    const tool = toolOfCall(tools, call.name);
+    const tool = findTool(call.name);
     if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {
       call.writer = 'withheld';
       return;

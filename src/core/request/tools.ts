@@ -25,6 +25,8 @@ export interface ReplyTools {
   readonly echo: readonly ToolEcho[];
   /** By the name that the backend knows. */
   readonly originals: ReadonlyMap<string, ToolRef>;
+  /** How many of `originals` are offered. The others, behind them, are only in the history. */
+  readonly offeredCount: number;
   readonly callable: Callable;
 }
 
@@ -180,6 +182,7 @@ export function planTools(
   }
   const tools = [...offers.values()].map((offer) => offer.tool);
   const names = createToolNames(tools);
+  const offeredCount = names.originals.size;
   const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
   const held = holdToolChoice(request.tool_choice, toolChoice, isOffered, names.towardsBackend);
   const { choice } = held;
@@ -199,17 +202,58 @@ export function planTools(
     dropped: [...dropped],
     nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
     originals: names.originals,
+    offeredCount,
     callable: held.callable,
   };
 }
 
-/** Returns the tool that the backend calls by this name; undefined when `tool_choice` forbids it. */
-export function toolOfCall(
-  { originals, callable }: Pick<ReplyTools, 'originals' | 'callable'>,
-  backendName: string,
-): ToolRef | undefined {
-  const tool: ToolRef = originals.get(backendName) ?? { kind: 'function', name: backendName };
-  return callable === 'any' || callable.has(toolKey(tool)) ? tool : undefined;
+/** What the reply needs to know the tool of a call. */
+export type CallableTools = Pick<ReplyTools, 'originals' | 'offeredCount' | 'callable'>;
+
+/**
+ * Returns a function that finds the tool that the backend calls by a name; undefined when
+ * `tool_choice` forbids it.
+ */
+export function createToolFinder(tools: CallableTools): (backendName: string) => ToolRef | undefined {
+  const { originals, callable } = tools;
+  const findFitting = lazily(() => createFittingTools(tools));
+  const mayCall = (tool: ToolRef): boolean => callable === 'any' || callable.has(toolKey(tool));
+  return (name) => {
+    const tool = originals.get(name) ?? findFitting()(name) ?? { kind: 'function', name };
+    return mayCall(tool) ? tool : undefined;
+  };
+}
+
+/** What models leave of the format of their template in a name, or number it by. */
+const LEAKED = /(?<=.)(?:<\|.*|:\d+)$/s;
+const SEPARATORS = /__|[./:]/;
+
+/**
+ * Models call tools without the prefix of their name (NousResearch/hermes-agent PR#61336), with
+ * another separator behind it (openai/codex#23186), or with a prefix of their own. Returns a
+ * function that finds the one tool that such a name fits; undefined when it fits none or several.
+ */
+function createFittingTools({ originals, offeredCount, callable }: CallableTools) {
+  const offered = [...originals]
+    .slice(0, offeredCount)
+    .filter(([, tool]) => callable === 'any' || callable.has(toolKey(tool)))
+    .map(([name, tool]) => ({ name, tool, parts: name.split(SEPARATORS) }));
+  return (said: string): ToolRef | undefined => {
+    const name = said.replace(LEAKED, '');
+    const parts = name.split(SEPARATORS);
+    const exact = offered.find((one) => one.name === name);
+    const same = offered.filter((one) => one.parts.length === parts.length && endsWith(one.parts, parts));
+    const fitting = offered.filter((one) => endsWith(one.parts, parts) || endsWith(parts, one.parts));
+    return exact?.tool ?? onlyOf(same)?.tool ?? onlyOf(fitting)?.tool;
+  };
+}
+
+function endsWith(parts: readonly string[], end: readonly string[]): boolean {
+  return end.length <= parts.length && end.every((part, at) => part === parts[parts.length - end.length + at]);
+}
+
+function onlyOf<Value>(values: readonly Value[]): Value | undefined {
+  return values.length === 1 ? values[0] : undefined;
 }
 
 /** Returns a function that says whether the name of an offered tool begins so, and goes on. */

@@ -224,7 +224,7 @@ function toSentFrame({ plan, turn }: PreparedFrame<Prepared>, digest: Digest): P
 
 function toSentPlan({ translation, compaction, request, ...plan }: Prepared, digest: Digest): SentPlan {
   const { chat, usedCallIds, tools } = translation;
-  const { originals, callable } = tools;
+  const { originals, offeredCount, callable } = tools;
   const echo = encoder.encode(JSON.stringify(echoOf(request, tools)).slice(1, -1));
   transferred.push(echo.buffer);
   return {
@@ -235,7 +235,7 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
     translation: {
       // Before a compaction only the model is asked for.
       chat: encode(compaction === undefined ? chat : { model: chat.model, messages: [] }),
-      tools: { echo: [], originals, callable },
+      tools: { echo: [], originals, offeredCount, callable },
       usedCallIds,
     },
     compaction: compaction && {

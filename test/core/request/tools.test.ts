@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../src/core/errors.ts';
-import { planTools, toolOfCall } from '../../../src/core/request/tools.ts';
+import type { ToolRef } from '../../../src/core/request/tool-names.ts';
+import { createToolFinder, planTools } from '../../../src/core/request/tools.ts';
 import type { CreateResponse, ToolParam } from '../../../src/contract/types.ts';
 import { cpuTimeMs } from '../../support/cpu-time.ts';
 
@@ -9,6 +10,7 @@ type ToolFields = Pick<CreateResponse, 'tools' | 'tool_choice'>;
 const look: ToolParam = { type: 'function', name: 'look' };
 const see: ToolParam = { type: 'function', name: 'see' };
 const webSearch: ToolParam = { type: 'web_search' };
+const toFunction = (name: string): ToolParam => ({ type: 'function', name });
 const named = (name: string) => ({ kind: 'function', name }) as const;
 
 function refusal(request: ToolFields, hostedTools: 'drop' | 'reject' = 'drop'): { code: string; param: string } {
@@ -108,9 +110,9 @@ describe('planTools', () => {
     });
   });
 
-  describe('toolOfCall', () => {
+  describe('createToolFinder', () => {
     it('passes on a call to a function that was never offered', () => {
-      expect(toolOfCall(planTools({ input: '', tools: [look] }, 'drop'), 'see')).to.deep.equal(named('see'));
+      expect(createToolFinder(planTools({ input: '', tools: [look] }, 'drop'))('see')).to.deep.equal(named('see'));
     });
 
     it('forbids every call that allowed_tools does not name, known or not', () => {
@@ -119,16 +121,86 @@ describe('planTools', () => {
         tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }] },
       };
       const plan = planTools({ input: '', ...allowed }, 'drop');
-      expect(toolOfCall(plan, 'see')).to.deep.equal(named('see'));
-      expect(toolOfCall(plan, 'look')).to.equal(undefined);
-      expect(toolOfCall(plan, 'teleport')).to.equal(undefined);
+      expect(createToolFinder(plan)('see')).to.deep.equal(named('see'));
+      expect(createToolFinder(plan)('look')).to.equal(undefined);
+      expect(createToolFinder(plan)('teleport')).to.equal(undefined);
+    });
+
+    describe('of a name that no tool has', () => {
+      const search = { kind: 'function', namespace: 'mcp__codegraph', name: 'codegraph_search' } as const;
+      const tools: ToolParam[] = [
+        { type: 'namespace', name: 'mcp__codegraph', tools: [{ type: 'function', name: 'codegraph_search' }] },
+        ...['mcp__one__find', 'mcp__two__find', 'exec_command', 'find_all'].map(toFunction),
+        { type: 'custom', name: 'raw' },
+        { type: 'apply_patch' },
+      ];
+      const cases: readonly (readonly [name: string, expected: ToolRef])[] = [
+        ['codegraph_search', search],
+        ['codegraph__codegraph_search', search],
+        ['mcp__codegraph.codegraph_search', search],
+        ['mcp__codegraph/codegraph_search', search],
+        ['mcp.codegraph:codegraph_search', search],
+        ['functions.mcp__codegraph__codegraph_search', search],
+        ['functions.exec_command', named('exec_command')],
+        ['functions.exec_command:0', named('exec_command')],
+        ['exec_command<|channel|>commentary', named('exec_command')],
+        ['functions.exec_command<|channel|>commentary', named('exec_command')],
+        ['default_api:raw', { kind: 'custom', name: 'raw' }],
+        ['functions.apply_patch', { kind: 'apply_patch' }],
+        ['one.find', named('mcp__one__find')],
+      ];
+      for (const [name, expected] of cases) {
+        it(`takes ${name} for the one that fits`, () => {
+          expect(createToolFinder(planTools({ input: '', tools }, 'drop'))(name)).to.deep.equal(expected);
+        });
+      }
+
+      for (const name of [
+        'find',
+        'search',
+        'command',
+        'exec',
+        'mcp__three__find',
+        'mcp__codegraph',
+        '<|channel|>',
+        '.',
+      ]) {
+        it(`passes ${name} on, which fits none or several`, () => {
+          expect(createToolFinder(planTools({ input: '', tools }, 'drop'))(name)).to.deep.equal(named(name));
+        });
+      }
+
+      it('prefers the tool that has the name without what the template left', () => {
+        const plan = planTools({ input: '', tools: ['look', 'mcp__x__look'].map(toFunction) }, 'drop');
+        expect(createToolFinder(plan)('look<|call|>')).to.deep.equal(named('look'));
+      });
+
+      it('passes a name on that is only in the history', () => {
+        const plan = planTools({ input: '', tools: [toFunction('look')] }, 'drop');
+        plan.nameTowardsBackend(named('mcp__x__look'));
+        plan.nameTowardsBackend(named('mcp__x__see'));
+        const find = createToolFinder(plan);
+        expect(find('mcp__x__look')).to.deep.equal(named('mcp__x__look'));
+        expect(find('see')).to.deep.equal(named('see'));
+        expect(find('x.look')).to.deep.equal(named('look'));
+      });
+
+      it('takes the one that may be called', () => {
+        const chosen: ToolFields = {
+          tools: ['a__look', 'b__look'].map(toFunction),
+          tool_choice: { type: 'function', name: 'b__look' },
+        };
+        expect(createToolFinder(planTools({ input: '', ...chosen }, 'drop'))('look')).to.deep.equal(named('b__look'));
+        const none = planTools({ input: '', tools: [toFunction('a__look')], tool_choice: 'none' }, 'drop');
+        expect(createToolFinder(none)('look')).to.equal(undefined);
+      });
     });
 
     for (const name of ['constructor', '__proto__', 'toString']) {
       it(`takes ${name} for a name like any other`, () => {
         const plan = planTools({ input: '', tools: [{ type: 'function', name }] }, 'drop');
         expect(plan.offered[0]?.function.name).to.equal(name);
-        expect(toolOfCall(plan, name)).to.deep.equal(named(name));
+        expect(createToolFinder(plan)(name)).to.deep.equal(named(name));
       });
     }
   });
@@ -163,7 +235,7 @@ describe('planTools', () => {
       it(`they ${name}`, () => {
         const plan = planTools({ input: '', tools: given.map((tool) => ({ type: 'function', name: tool })) }, 'drop');
         expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(expected);
-        expect(expected.map((each) => toolOfCall(plan, each))).to.deep.equal(given.map(named));
+        expect(expected.map((each) => createToolFinder(plan)(each))).to.deep.equal(given.map(named));
       });
     }
 
@@ -173,7 +245,7 @@ describe('planTools', () => {
       expect(plan.nameTowardsBackend(named('a_b'))).to.equal('a_b_2');
       expect(plan.nameTowardsBackend(named('c.d'))).to.equal('c_d');
       expect(plan.nameTowardsBackend(named('c.d'))).to.equal('c_d');
-      expect(toolOfCall(plan, 'a_b_2')).to.deep.equal(named('a_b'));
+      expect(createToolFinder(plan)('a_b_2')).to.deep.equal(named('a_b'));
     });
 
     it('are found at once, however many would be one', () => {
