@@ -217,11 +217,16 @@ export function toJson(given: object): string {
   }
 }
 
-/** Returns the log probabilities of a choice. Absent fields are empty, or 0. */
-export function logprobsOf(choice: ChatChunk): LogProb[] {
+/**
+ * Returns the log probabilities of a choice, with at most so many alternatives each. Absent fields
+ * are empty, or 0.
+ */
+export function logprobsOf(choice: ChatChunk, maxAlternatives: number): LogProb[] {
   const content = isObject(choice['logprobs']) ? listOf(choice['logprobs']['content']) : [];
   return content.filter(isObject).map((entry) => {
-    const topLogprobs = listOf(entry['top_logprobs']).filter(isObject).map(toTopLogprob);
+    const alternatives = listOf(entry['top_logprobs']).filter(isObject);
+    // llama.cpp sends 20 where none were asked for.
+    const topLogprobs = alternatives.slice(0, maxAlternatives).map(toTopLogprob);
     return Object.assign(toTopLogprob(entry), { top_logprobs: topLogprobs });
   });
 }

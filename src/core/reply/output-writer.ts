@@ -77,7 +77,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     writeChoice(choice) {
       choiceNumber += 1;
       const delta = deltaOf(choice);
-      const logprobs = options.logprobs ? logprobsOf(choice) : [];
+      const logprobs = options.logprobs ? logprobsOf(choice, log.snapshot.top_logprobs) : [];
       const words = onlyWordsOf(delta);
       if (words !== undefined) {
         wordsKind = words.kind;

@@ -287,7 +287,7 @@ describe('logprobsOf', () => {
       { token: 'ö' },
       { token: 'c', logprob: JSON.parse('-1e999') as unknown },
     ];
-    expect(logprobsOf({ logprobs: { content } })).to.deep.equal([
+    expect(logprobsOf({ logprobs: { content } }, 20)).to.deep.equal([
       { token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [{ token: 'b', logprob: -1, bytes: [] }] },
       { token: 'ö', logprob: 0, bytes: [], top_logprobs: [] },
       { token: 'c', logprob: 0, bytes: [], top_logprobs: [] },
@@ -296,8 +296,8 @@ describe('logprobsOf', () => {
 
   for (const wrong of WRONG) {
     it(`takes ${JSON.stringify(wrong)} for none`, () => {
-      expect(logprobsOf({ logprobs: wrong })).to.deep.equal([]);
-      expect(logprobsOf({ logprobs: { content: wrong } }).filter(({ token }) => token !== '')).to.deep.equal([]);
+      expect(logprobsOf({ logprobs: wrong }, 20)).to.deep.equal([]);
+      expect(logprobsOf({ logprobs: { content: wrong } }, 20).filter(({ token }) => token !== '')).to.deep.equal([]);
     });
   }
 });

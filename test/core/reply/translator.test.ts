@@ -371,7 +371,7 @@ describe('createTranslator', () => {
     ];
     for (const { name, chunk, times, logprobs = false } of casesOf(cases)) {
       it(`fails the response: ${name}`, () => {
-        const request = { ...PLAIN_REQUEST, ...(logprobs && { top_logprobs: 1 }) };
+        const request = { ...PLAIN_REQUEST, ...(logprobs && { top_logprobs: 100_000 }) };
         const chunks = [...Array.from({ length: times }, () => chunk), chunkOf({}, 'stop')];
         const response = finalResponse(translate({ chunks, done: true }, request));
         expect(response.error).to.deep.equal({
