@@ -3,7 +3,7 @@ import type { ChatBatch, ChatChunk, ChunkOrText } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { excessOfText } from '../core/json-size.ts';
-import { choiceOf, finishReasonOf } from '../core/reply/chunk.ts';
+import { choicesOf, finishReasonOf } from '../core/reply/chunk.ts';
 import { errorIn, speaksOfError } from './error-body.ts';
 import { createRepeatedChunks } from './repeated-chunk.ts';
 
@@ -85,8 +85,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
 
   function noteChunk(chunk: ChatChunk): void {
     chunks.push(chunk);
-    const choice = choiceOf(chunk);
-    isFinished ||= choice !== undefined && finishReasonOf(choice) !== undefined;
+    isFinished ||= choicesOf(chunk).some(({ choice }) => finishReasonOf(choice) !== undefined);
     perhapsError = speaksOfError(chunk) ? chunk : undefined;
   }
 

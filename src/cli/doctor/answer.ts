@@ -114,11 +114,11 @@ function callsOf(chunks: readonly ChatChunk[]): readonly SaidCall[] {
       if (known === undefined) calls.add(call);
       call.lastChunk = number;
       call.name ||= piece.name;
-      // A chunk after complete arguments repeats the call.
-      if (call.argumentsEnd.reached) continue;
-      call.arguments += piece.arguments;
-      call.argumentsEnd.feed(piece.arguments);
+      call.arguments.feed(piece.arguments);
     }
   }
-  return calls.all;
+  return calls.all.map(({ name, arguments: given }) => {
+    given.end(false);
+    return { name, arguments: given.told === '' && given.isWhole ? '{}' : given.told };
+  });
 }

@@ -1,24 +1,28 @@
 import type { OutputItem } from '../../contract/types.ts';
 import { openCallWriter } from './call-writer.ts';
-import { beginCall, createCallList, findCall, isRepetition, type BackendCall } from './match-call.ts';
+import { beginCall, createCallList, findCall, type BackendCall } from './match-call.ts';
 import type { CallPiece } from './chunk.ts';
 import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
-import { createJsonEnd } from './json-end.ts';
 import { collectState, type CallOfReply } from './reply-state.ts';
 import { createNameBeginnings, createToolFinder, type CallableTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
-  /** `beforeCall` runs before the item of a new call. */
-  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): void;
+  /**
+   * Returns by how much the arguments grow, in UTF-16 code units. `beforeCall` runs before the item
+   * of a new call.
+   */
+  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
   closeComplete(): void;
   closeAll(): void;
   /** `inCall` says whether the model was stopped while it wrote the last call. */
   closeCut(inCall: boolean): void;
   /** Whether the reply had calls, also if none of them was passed on. */
   hasAny(): boolean;
+  /** Whether the choice with this index has calls. */
+  hasOf(choice: number): boolean;
   hasNameless(): boolean;
   announced(): CallOfReply[];
 }
@@ -33,8 +37,6 @@ export interface CallsOptions {
 
 /** Those of a reply, and their pieces in one chunk. */
 export const MAX_CALLS = 1024;
-/** Bedrock sends this first, and then the real arguments (openai/openai-agents-js PR#712). */
-const NO_ARGUMENTS = '{}';
 
 /** `add` throws ApiError when there are too many calls, or when they are too long. */
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
@@ -45,35 +47,21 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
   const callIds = new Set<string>(usedCallIds);
   let passedOn = 0;
 
-  function addArguments(call: BackendCall, delta: string): void {
-    if (call.held !== '' && delta.startsWith('{')) {
-      call.held = '';
-      call.arguments = '';
-      call.argumentsEnd = createJsonEnd();
-    }
-    const isHeld = call.arguments === '' && delta === NO_ARGUMENTS;
-    if (!isHeld && call.writer !== undefined && call.writer !== 'withheld') call.writer.write(call.held + delta);
-    call.held = isHeld ? delta : '';
-    call.arguments += delta;
-    call.argumentsEnd.feed(delta);
-  }
-
-  function closeComplete(): void {
-    for (const call of openCalls()) if (call.argumentsEnd.reached) close(call, 'completed');
-  }
-
   return {
     add(piece, chunkNumber, beforeCall) {
-      const call = continueName(piece) ?? findCall(list, piece, chunkNumber) ?? open(piece, beforeCall);
+      const found = continueName(piece) ?? findCall(list, piece, chunkNumber);
+      const call = (found && splitOff(found, piece, beforeCall)) ?? found ?? open(piece, beforeCall);
+      if (piece.name !== '') list.addIndex(call, piece);
       call.lastChunk = chunkNumber;
+      call.isSaidAgain ||= call.arguments.isWhole && (piece.name !== '' || piece.id !== '');
       collectState(log, call.state, piece);
-      // Its arguments are complete, so this piece repeats the whole call or is empty.
-      if (call.closed) return;
       if (call.name === '') call.name = piece.name;
-      const delta = isRepetition(call, piece) ? '' : piece.arguments;
-      log.grow(TEXT_WEIGHT * delta.length);
-      if (delta !== '') addArguments(call, delta);
+      // What is behind arguments that are told as whole would only break them.
+      const isOver = call.closed && !call.arguments.repeats(piece.arguments);
+      const before = call.arguments.length;
+      write(call, isOver ? '' : call.arguments.feed(piece.arguments));
       if (call.writer === undefined && isNamed(call)) announce(call, beforeCall);
+      return call.arguments.length - before;
     },
     closeComplete,
     closeAll() {
@@ -82,27 +70,50 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     closeCut(inCall) {
       closeComplete();
       const cut = inCall ? calls.at(-1) : undefined;
-      for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
+      for (const call of openCalls()) {
+        close(call, call === cut || call.arguments.length > 0 ? 'incomplete' : 'completed');
+      }
     },
     hasAny: () => calls.length > 0,
-    hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
+    hasOf: (choice) => calls.some((call) => call.choice === choice),
+    hasNameless: () => calls.some((call) => call.name === '' && call.arguments.length > 0),
     announced: () =>
       calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };
+
+  /** Arguments that are not those of the call again are those of another with its name. */
+  function splitOff(call: BackendCall, piece: CallPiece, beforeCall: () => void): BackendCall | undefined {
+    if (!call.isSaidAgain || call.arguments.canTake(piece.arguments)) return undefined;
+    const beginning = call.arguments.takeRepeated();
+    if (!(beginning + piece.arguments).trimStart().startsWith('{')) return undefined;
+    const other = open({ ...piece, id: call.backendId, name: call.name }, beforeCall);
+    other.arguments.feed(beginning);
+    return other;
+  }
+
+  function write(call: BackendCall, delta: string): void {
+    log.grow(TEXT_WEIGHT * delta.length);
+    if (delta !== '' && call.writer !== undefined && call.writer !== 'withheld') call.writer.write(delta);
+  }
+
+  function closeComplete(): void {
+    for (const call of openCalls()) if (call.arguments.isWhole) close(call, 'completed');
+  }
 
   /** The SDKs of OpenAI join the pieces of a name. */
   function continueName(piece: CallPiece): BackendCall | undefined {
     const call = calls.at(-1);
     if (piece.name === '' || call?.writer !== undefined || call?.index === undefined) return undefined;
     const name = call.name + piece.name;
-    const isSame = piece.index === call.index && (piece.id === '' || piece.id === call.backendId);
+    const isAtIndex = piece.index === call.index && piece.choice === call.choice;
+    const isSame = isAtIndex && (piece.id === '' || piece.id === call.backendId);
     if (!isSame || !beginsToolName(call.name) || !(tools.originals.has(name) || beginsToolName(name))) return undefined;
     call.name = name;
     return call;
   }
 
   function isNamed({ name, arguments: given }: BackendCall): boolean {
-    return name !== '' && (given !== '' || !beginsToolName(name));
+    return name !== '' && (given.length > 0 || !beginsToolName(name));
   }
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
@@ -126,7 +137,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     beforeCall();
     call.callId = claimCallId(call.backendId);
     call.writer = openCallWriter(tool, call.callId, log);
-    if (call.arguments !== '' && call.held === '') call.writer.write(call.arguments);
+    if (call.arguments.told !== '') call.writer.write(call.arguments.told);
   }
 
   function claimCallId(backendId: string): CallId {
@@ -144,6 +155,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
 
   function close(call: BackendCall, status: OutputItem['status']): void {
     if (call.writer === undefined && call.name !== '') announce(call, () => undefined);
+    write(call, call.arguments.end(status === 'incomplete'));
     call.closed = true;
     if (call.writer !== undefined && call.writer !== 'withheld') call.writer.close(status);
   }

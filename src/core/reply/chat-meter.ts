@@ -1,9 +1,9 @@
 import type { ChatChunk, ChunkOrText } from '../chat.ts';
-import { choicesOf, deltaOf, finishReasonOf } from './chunk.ts';
+import { choicesOf, deltaOf, finishReasonOf, MAX_CHOICES } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { outputLengthOf } from './output-length.ts';
 import { NOTHING_REPORTED, readReported, reportedOfChoices, withOutputGap, type Reported } from './usage.ts';
-import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
+import { isCutOff, readFinishReasons, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface ChatMeter {
@@ -23,9 +23,6 @@ export interface ChatMeter {
   /** Whether all choices that came have their finish reason, so that only usage is likely to follow. */
   readonly finishing: boolean;
 }
-
-/** Backends are not trusted, and each choice takes memory. */
-const MAX_CHOICES = 1024;
 
 interface KnownChoice {
   reason: string | undefined;
@@ -113,8 +110,9 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    const finishes = [...known.values()].map(({ reason }) => readFinishReason(reason, done));
-    const worst = finishes.find(({ kind }) => kind === 'failed') ?? finishes.find(({ kind }) => kind === 'incomplete');
-    return worst ?? { kind: 'completed' };
+    return readFinishReasons(
+      Array.from(known.values(), ({ reason }) => reason),
+      done,
+    );
   }
 }

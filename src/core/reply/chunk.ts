@@ -3,19 +3,34 @@
 import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { ApiError } from '../errors.ts';
+import { toDelta } from './completion.ts';
 import { isList, isObject, listOf } from '../json.ts';
 
-/** Returns the choice with index 0. With `n > 1` the others are ignored. */
+/** Returns the choice with index 0. Most answers have no other. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   return listOf(chunk['choices']).find(
     (choice, position): choice is ChatChunk => isObject(choice) && indexOf(choice, position) === 0,
   );
 }
 
-export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
-  return listOf(chunk['choices']).flatMap((choice, position) =>
-    isObject(choice) ? [{ index: indexOf(choice, position), choice }] : [],
-  );
+/** Backends are not trusted, and each choice takes memory. */
+export const MAX_CHOICES = 1024;
+
+export interface IndexedChoice {
+  readonly index: number;
+  readonly choice: ChatChunk;
+}
+
+/** Returns all choices by their indexes. One without an index has that of its position. */
+export function choicesOf(chunk: ChatChunk): IndexedChoice[] {
+  const choices: IndexedChoice[] = [];
+  const given = listOf(chunk['choices']);
+  // This runs for every chunk, where `flatMap` would take longer than all else.
+  for (let position = 0; position < given.length; position += 1) {
+    const choice = given[position];
+    if (isObject(choice)) choices.push({ index: indexOf(choice, position), choice });
+  }
+  return choices.length < 2 ? choices : choices.toSorted((one, other) => one.index - other.index);
 }
 
 function indexOf(choice: ChatChunk, position: number): number {
@@ -24,8 +39,16 @@ function indexOf(choice: ChatChunk, position: number): number {
 
 /** Returns the delta. Some backends send a `message` instead. */
 export function deltaOf(choice: ChatChunk): ChatChunk {
-  const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
-  return isObject(delta) ? delta : {};
+  const { delta } = choice;
+  return messageOf(choice) ?? (isObject(delta) ? delta : {});
+}
+
+/** Returns the message in the place of a delta; undefined where there is a delta. */
+export function messageOf(choice: ChatChunk): ChatChunk | undefined {
+  const { message } = choice;
+  if (!isObject(message)) return undefined;
+  const { delta } = choice;
+  return isObject(delta) && Object.keys(delta).length > 0 ? undefined : toDelta(message);
 }
 
 /** Returns the reason in lower case. Some backends send null or "" in all chunks but the last. */
@@ -168,6 +191,8 @@ function pushContentPart(part: unknown, pieces: TextPiece[]): void {
 }
 
 export interface CallPiece extends CallState {
+  /** The index of the choice that has the piece. */
+  readonly choice: number;
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
@@ -177,14 +202,18 @@ export interface CallPiece extends CallState {
 /** Keeps the old `function_call`, which has no index, apart from every call in `tool_calls`. */
 const LEGACY_INDEX = -1;
 
-/** Returns the pieces of calls. Throws ApiError for arguments that are nested too deep. */
-export function callPiecesOf(delta: ChatChunk): CallPiece[] {
+/**
+ * Returns the pieces of calls in a delta of the choice with this index. Throws ApiError for arguments
+ * that are nested too deep.
+ */
+export function callPiecesOf(delta: ChatChunk, choice = 0): CallPiece[] {
   const pieces: CallPiece[] = [];
   const calls = delta['tool_calls'];
   if (Array.isArray(calls)) {
-    for (const call of calls) if (isObject(call)) pieces.push(toCallPiece(call, call['function'], call['index']));
+    for (const call of calls)
+      if (isObject(call)) pieces.push(toCallPiece(choice, call, call['function'], call['index']));
   }
-  if (isObject(delta['function_call'])) pieces.push(toCallPiece({}, delta['function_call'], LEGACY_INDEX));
+  if (isObject(delta['function_call'])) pieces.push(toCallPiece(choice, {}, delta['function_call'], LEGACY_INDEX));
   return pieces.filter((piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || hasState(piece));
 }
 
@@ -193,10 +222,11 @@ export function hasState({ extra_content: extra, provider_specific_fields: own }
   return extra !== undefined || own !== undefined;
 }
 
-function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiece {
+function toCallPiece(choice: number, call: ChatChunk, called: unknown, index: unknown): CallPiece {
   const fields = isObject(called) ? called : {};
   const given = fields['arguments'];
   return {
+    choice,
     index: typeof index === 'number' ? index : undefined,
     id: text(call['id']),
     name: text(fields['name']),

@@ -55,7 +55,8 @@ function toChunkChoice(choice: unknown): unknown {
   return { ...others, delta: toDelta(message) };
 }
 
-function toDelta(message: ChatChunk): ChatChunk {
+/** Returns the message with an index for each of its calls. */
+export function toDelta(message: ChatChunk): ChatChunk {
   const calls = message['tool_calls'];
   return Array.isArray(calls) ? { ...message, tool_calls: calls.map(withIndex) } : message;
 }

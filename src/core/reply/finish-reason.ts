@@ -25,6 +25,13 @@ export function readFinishReason(finishReason: string | undefined, complete: boo
   }
 }
 
+/** As `readFinishReason`, of all choices of an answer: the answer is as whole as the worst of them. */
+export function readFinishReasons(reasons: readonly (string | undefined)[], complete: boolean): Finish {
+  const finishes = (reasons.length === 0 ? [undefined] : reasons).map((reason) => readFinishReason(reason, complete));
+  const ofKind = (wanted: Finish['kind']) => finishes.find(({ kind }) => kind === wanted);
+  return ofKind('failed') ?? ofKind('incomplete') ?? { kind: 'completed' };
+}
+
 /** Whether the answer only broke off. After the finish reason such an error loses nothing. */
 export function isCutOff({ code }: ApiError): boolean {
   return code === 'upstream_error' || code === 'upstream_timeout';

@@ -1,19 +1,18 @@
+import { createCallArguments, type CallArguments } from './call-arguments.ts';
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
 import type { CallId } from '../../contract/ids.ts';
 import type { CollectedState } from './reply-state.ts';
-import { createJsonEnd, type JsonEnd } from './json-end.ts';
 
 export interface BackendCall {
-  readonly index: number | undefined;
   readonly backendId: string;
+  readonly choice: number;
+  readonly index: number | undefined;
   name: string;
-  arguments: string;
-  /** Follows `arguments`, so that they need not be parsed again with every piece. */
-  argumentsEnd: JsonEnd;
-  /** What the client is not told yet, because real arguments may take its place. */
-  held: string;
+  readonly arguments: CallArguments;
   lastChunk: number;
+  /** Whether its name or its id came again after its arguments. */
+  isSaidAgain: boolean;
   /** `withheld` means that the client does not get the call. */
   writer: CallWriter | 'withheld' | undefined;
   callId: CallId | undefined;
@@ -21,15 +20,15 @@ export interface BackendCall {
   closed: boolean;
 }
 
-export function beginCall({ index, id, name }: CallPiece): BackendCall {
+export function beginCall({ id, choice, index, name }: CallPiece): BackendCall {
   return {
-    index,
     backendId: id,
+    choice,
+    index,
     name,
-    arguments: '',
-    argumentsEnd: createJsonEnd(),
-    held: '',
+    arguments: createCallArguments(),
     lastChunk: 0,
+    isSaidAgain: false,
     writer: undefined,
     callId: undefined,
     state: {},
@@ -37,37 +36,77 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
   };
 }
 
+type Place = Pick<CallPiece, 'choice' | 'index' | 'id'>;
+
 export interface CallList {
   readonly all: readonly BackendCall[];
   add(call: BackendCall): void;
+  /** Lets later pieces at the index of this one find the call, if they find no other there. */
+  addIndex(call: BackendCall, piece: Place): void;
   /** Returns the last call with the index and the id of the piece, where it has them. */
-  findLast(piece: Pick<CallPiece, 'index' | 'id'>): BackendCall | undefined;
+  findLast(piece: Place): BackendCall | undefined;
+  findLastNamed(name: string): BackendCall | undefined;
 }
+
+/** Backends are not trusted, and a call takes up to four. */
+const MAX_KEYS = 8192;
 
 /** A backend may send many pieces at once, so none of them is compared with all calls. */
 export function createCallList(): CallList {
   const all: BackendCall[] = [];
   const last = new Map<string, BackendCall>();
-  const keyOf = (index: number | undefined, id: string): string => `${index ?? ''}:${id}`;
+  const lastNamed = new Map<string, BackendCall>();
+  const keyOf = ({ choice, index, id }: Place): string =>
+    choice === 0 || index === undefined ? `${index ?? ''}:${id}` : `${choice}/${index}:${id}`;
   return {
     all,
     add(call) {
-      const { index, backendId } = call;
+      const { choice, backendId } = call;
       all.push(call);
-      for (const at of [undefined, index]) for (const id of ['', backendId]) last.set(keyOf(at, id), call);
+      if (call.name !== '') lastNamed.set(call.name, call);
+      for (const index of [undefined, call.index])
+        for (const id of ['', backendId]) last.set(keyOf({ choice, index, id }), call);
     },
-    findLast: ({ index, id }) => last.get(keyOf(index, id)),
+    addIndex(call, { choice, index }) {
+      if (choice === call.choice && index === call.index) return;
+      const key = keyOf({ choice, index, id: '' });
+      if (!last.has(key) && last.size < MAX_KEYS) last.set(key, call);
+    },
+    findLast: (place) => last.get(keyOf(place)),
+    findLastNamed: (name) => lastNamed.get(name),
   };
 }
 
 /**
  * Returns the call of a piece; undefined when the piece begins another call. Backends leave out the
- * index or the id, repeat the id or the name in every piece, give each piece an id of its own, or
- * use one index for two calls.
+ * index or the id, repeat the id or the name in every piece, give each piece an id of its own, use
+ * one index for two calls or several for one (mudler/LocalAI#9722).
  */
 export function findCall(calls: CallList, piece: CallPiece, chunkNumber: number): BackendCall | undefined {
-  const candidate = calls.findLast(piece) ?? calls.findLast({ index: piece.index, id: '' });
+  const candidate = findCandidate(calls, piece);
   return candidate === undefined || beginsAnother(candidate, piece, chunkNumber) ? undefined : candidate;
+}
+
+function findCandidate(calls: CallList, piece: CallPiece): BackendCall | undefined {
+  const { choice, index } = piece;
+  const atIndex = calls.findLast({ choice, index, id: '' });
+  if (piece.id !== '') return calls.findLast(piece) ?? findAtOtherIndex(calls, piece) ?? atIndex;
+  if (piece.name !== '') return atIndex ?? findInOtherChoice(calls, piece);
+  // A piece without name and id goes on with some call, also where its index counts the pieces.
+  const last = calls.all.at(-1);
+  const canTake = atIndex?.arguments.canTake(piece.arguments) === true;
+  return !canTake && last?.arguments.isWhole === false ? last : atIndex;
+}
+
+function findAtOtherIndex(calls: CallList, piece: CallPiece): BackendCall | undefined {
+  const call = calls.findLast({ ...piece, index: undefined });
+  return piece.name === '' || call?.name === '' || call?.name === piece.name ? call : undefined;
+}
+
+function findInOtherChoice(calls: CallList, { choice, name, arguments: given }: CallPiece): BackendCall | undefined {
+  const call = calls.findLastNamed(name);
+  const isSame = given !== '' && call?.arguments.told === given;
+  return isSame && call.choice !== choice ? call : undefined;
 }
 
 function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number): boolean {
@@ -76,19 +115,16 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
   // Without an index only the id distinguishes calls.
   if (piece.index === undefined && otherId) return true;
   // One chunk with two named pieces contains two calls, unless both have the same id.
-  if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
+  if (call.lastChunk === chunkNumber && (otherId || piece.id === '') && piece.choice === call.choice) return true;
   const otherName = piece.name !== call.name;
   // Nothing valid can follow complete arguments, so a repeated name is the same call.
-  if (call.argumentsEnd.reached) {
-    return otherId || otherName || (piece.arguments !== '' && !isRepetition(call, piece));
-  }
+  if (call.arguments.isWhole) return otherId || otherName || !isRepetition(call, piece);
   // After a call without arguments another name begins another call.
-  return otherName && (call.arguments === '' || otherId);
+  return otherName && (otherId || call.arguments.length === 0);
 }
 
-/** Whether the piece repeats the whole call, as some backends do at its end. */
-export function isRepetition(call: BackendCall, piece: CallPiece): boolean {
-  return (
-    piece.id !== '' && piece.id === call.backendId && piece.arguments === call.arguments && call.argumentsEnd.reached
-  );
+/** Without an index only the id says that equal arguments are those of one call. */
+function isRepetition(call: BackendCall, piece: CallPiece): boolean {
+  if (piece.arguments === '') return true;
+  return (piece.id !== '' || piece.index !== undefined) && call.arguments.repeats(piece.arguments);
 }

@@ -5,6 +5,7 @@ import {
   callPiecesOf,
   citationsOf,
   deltaOf,
+  messageOf,
   imagesOf,
   logprobsOf,
   onlyWordsOf,
@@ -19,6 +20,7 @@ import { openMessageWriter, type MessageWriter } from './message-writer.ts';
 import { mixedLengthOf } from './output-length.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
+import { createTextReader, type TextReader } from './text-reader.ts';
 import { createThinkTagSplitter, type ThinkTags } from './think-tags.ts';
 import type { Writable } from '../writable.ts';
 
@@ -30,18 +32,24 @@ export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions
 
 /** Writes the items of a reply. All methods that write throw ApiError when the reply is too large. */
 export interface OutputWriter {
-  writeChoice(choice: ChatChunk): void;
+  /** Words wait for `writeOthers`, if another choice had some before. */
+  writeChoice(choice: ChatChunk, index: number): void;
   /** Writes what `writeChoice` would for a choice like the last one that has these words instead. */
   writeWords(text: string): void;
   writeCompaction(encryptedContent: string): void;
   setSources(sources: readonly Source[]): void;
-  /** Writes the text that was held because it could be the beginning of a tag. */
+  /** Writes the words of other choices that belong to the answer. `isSame` says that they repeat it. */
+  writeOthers(belongs: (index: number, isSame: boolean) => boolean): void;
+  hasCalls(choiceIndex: number): boolean;
+  /** Writes the text that was held because it could be the beginning of a tag, or said again. */
   release(): void;
   hasNamelessCall(): boolean;
   closeCompleted(): void;
   closeCut(): void;
   /** Of the output, as `outputLengthOf` measures it. */
   readonly length: number;
+  /** The index of the first choice that has words. */
+  readonly firstChoice: number | undefined;
 }
 
 /** Calls are kept in `calls`, because several of them can be open at once. */
@@ -52,6 +60,9 @@ type Open =
   | { readonly kind: 'calls' };
 
 const IDLE: Open = { kind: 'idle' };
+const KINDS = ['text', 'reasoning', 'refusal'] as const satisfies readonly TextPiece['kind'][];
+/** The weight of a piece that waits, without its text. */
+const WAITING_WEIGHT = 64;
 const LEADING_BLANK_LINES = /^\s*\n/;
 
 /** Begins without an item. What a choice says decides which item is open. */
@@ -64,41 +75,67 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   /** Hidden reasoning has an item only when the caller asks for it sealed. */
   const showsReasoning = reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
 
+  /** Most answers have text alone. */
+  const readers: { [Kind in TextPiece['kind']]?: TextReader } = {};
   let open: Open = IDLE;
   let choiceNumber = 0;
+  let hasDeltas = false;
+  /** Whether a piece of text may wait to be written. */
+  let someWaits = false;
   /** The kind of the last choice that said nothing but words. */
   let wordsKind: 'text' | 'reasoning' = 'text';
+  let wordsIndex = 0;
+  const others = new Map<number, Writable<TextPiece>[]>();
+  let hasCitations = false;
   let hasImage = false;
   /** Models write empty lines between a thought and a call. They are no message. */
   let space = '';
   let isAfterThought = false;
 
   const output: Writable<OutputWriter> = {
-    writeChoice(choice) {
+    writeChoice(choice, index) {
       choiceNumber += 1;
-      const delta = deltaOf(choice);
+      const message = messageOf(choice);
+      const isMessage = message !== undefined;
+      const delta = message ?? deltaOf(choice);
+      // A message after deltas is what they said, whole.
+      const isWhole = isMessage && hasDeltas;
       const logprobs = options.logprobs ? logprobsOf(choice, log.snapshot.top_logprobs) : [];
       const words = onlyWordsOf(delta);
       if (words !== undefined) {
         wordsKind = words.kind;
-        output.length += words.text.length;
-        if (wordsKind === 'reasoning') state?.readDelta(delta);
-        writeText(words, logprobs);
+        wordsIndex = index;
+        if (wordsKind === 'reasoning') state?.readDelta(delta, isWhole);
+        output.length += takeText(words, index, isWhole, logprobs);
+        hasDeltas ||= !isMessage;
         return;
       }
-      output.length += mixedLengthOf(delta);
-      state?.readDelta(delta);
-      for (const citation of citationsOf(delta)) citations.add(citation);
-      for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
-      for (const url of imagesOf(delta)) writeImage(url);
-      const callPieces = callPiecesOf(delta);
+      const length = mixedLengthOf(delta);
+      output.length += length;
+      hasDeltas ||= !isMessage && length > 0;
+      state?.readDelta(delta, isWhole);
+      if (!(isWhole && hasCitations)) addCitations(delta);
+      for (const piece of textPiecesOf(delta)) {
+        output.length += takeText(piece, index, isWhole, logprobs) - piece.text.length;
+      }
+      if (!(isWhole && hasImage)) for (const url of imagesOf(delta)) writeImage(url);
+      const callPieces = callPiecesOf(delta, index);
       if (callPieces.length > MAX_CALLS) throw tooMuch();
       if (callPieces.length > 0) output.release();
-      for (const piece of callPieces) calls.add(piece, choiceNumber, openCalls);
+      for (const piece of callPieces) {
+        output.length += calls.add(piece, choiceNumber, openCalls) - piece.arguments.length;
+      }
     },
     writeWords(text) {
-      output.length += text.length;
-      if (text !== '') writeText({ kind: wordsKind, text }, []);
+      output.length += takeText({ kind: wordsKind, text }, wordsIndex, false, []);
+    },
+    writeOthers(belongs) {
+      for (const [index, pieces] of others) {
+        for (const piece of pieces) {
+          const isSame = readers[piece.kind]?.isAll(piece.text) ?? false;
+          if (belongs(index, isSame)) readText(piece, false, []);
+        }
+      }
     },
     writeCompaction(encryptedContent) {
       log.grow(encryptedContent.length);
@@ -114,8 +151,10 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     },
     setSources: (sources) => citations.setSources(sources),
     release() {
+      for (const kind of KINDS) releaseText(kind);
       for (const piece of splitter?.release() ?? []) writePiece(piece, []);
     },
+    hasCalls: (choiceIndex) => calls.hasOf(choiceIndex),
     hasNamelessCall: () => calls.hasNameless(),
     closeCompleted() {
       writeLastSpace();
@@ -134,8 +173,52 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       writeRestOfState();
     },
     length: 0,
+    firstChoice: undefined,
   };
   return output;
+
+  function addCitations(delta: ChatChunk): void {
+    for (const citation of citationsOf(delta)) {
+      hasCitations = true;
+      citations.add(citation);
+    }
+  }
+
+  /** Returns how long the piece is without what was said before. */
+  function takeText(piece: TextPiece, index: number, isWhole: boolean, logprobs: LogProb[]): number {
+    output.firstChoice ??= index;
+    if (index === output.firstChoice) return readText(piece, isWhole, logprobs);
+    if (piece.text === '') return 0;
+    log.grow(TEXT_WEIGHT * piece.text.length + WAITING_WEIGHT);
+    const pieces = others.get(index) ?? [];
+    const last = pieces.at(-1);
+    if (last?.kind === piece.kind) last.text += piece.text;
+    else pieces.push({ ...piece });
+    others.set(index, pieces);
+    return piece.text.length;
+  }
+
+  /** Writes what is new in the piece, and returns how long that is. */
+  function readText(piece: TextPiece, isWhole: boolean, logprobs: LogProb[]): number {
+    const { kind, text } = piece;
+    const reader = (readers[kind] ??= createTextReader());
+    // What has log probabilities is not said again.
+    const more = logprobs.length > 0 && !isWhole ? reader.add(text) : reader.feed(text, isWhole);
+    if (more === '') {
+      someWaits = true;
+      return 0;
+    }
+    if (someWaits) for (const other of KINDS) if (other !== kind) releaseText(other);
+    someWaits = false;
+    writeText(more === text ? piece : { kind, text: more }, logprobs);
+    return more.length;
+  }
+
+  function releaseText(kind: TextPiece['kind']): void {
+    const text = readers[kind]?.end() ?? '';
+    output.length += text.length;
+    if (text !== '') writeText({ kind, text }, []);
+  }
 
   function writeText(piece: TextPiece, logprobs: LogProb[]): void {
     if (piece.kind !== 'text' || splitter === undefined) {

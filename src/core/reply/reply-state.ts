@@ -73,7 +73,8 @@ export interface StateOptions extends StateOrigin {
 }
 
 export interface StateCollector {
-  readDelta(delta: ChatChunk): void;
+  /** `isWhole` says that it repeats the deltas before it. */
+  readDelta(delta: ChatChunk, isWhole: boolean): void;
   addThoughts(text: string): void;
   /** Returns undefined when nothing needs to be sealed. `calls` are those sent to the client. */
   seal(calls: readonly CallOfReply[]): string | undefined;
@@ -132,15 +133,15 @@ export function createStateCollector(
   }
 
   return {
-    readDelta(delta) {
+    readDelta(delta, isWhole) {
       lastForm = thoughtsFormOf(delta) ?? lastForm;
       const state = messageStateOf(delta);
       if (Object.keys(state).length > 0) messageJson = undefined;
       collectState(log, message, state);
       const { reasoning_details: details, thinking_blocks: blocks } = state;
       for (const attached of [details, blocks]) if (attached !== undefined) growBy(log, attached);
-      if (details !== undefined) joinPieces((message.reasoning_details ??= []), details);
-      if (blocks !== undefined) joinPieces((message.thinking_blocks ??= []), blocks);
+      if (details !== undefined) message.reasoning_details = joined(isWhole ? [] : message.reasoning_details, details);
+      if (blocks !== undefined) message.thinking_blocks = joined(isWhole ? [] : message.thinking_blocks, blocks);
     },
     addThoughts(text) {
       // `reasoning_details` go back unchanged and contain these thoughts.
@@ -202,12 +203,13 @@ function append(list: unknown[], more: readonly unknown[]): unknown[] {
 }
 
 /** A stream splits a thought and sends its signature as a further piece; a JSON reply does not. */
-function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
+function joined(kept: unknown[] = [], pieces: readonly unknown[]): unknown[] {
   for (const [index, piece] of pieces.entries()) {
     const last = kept.at(-1);
     if (index === 0 && isObject(last) && isObject(piece) && continues(last, piece)) join(last, piece);
     else kept.push(isObject(piece) ? { ...piece } : piece);
   }
+  return kept;
 }
 
 /**

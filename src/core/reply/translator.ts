@@ -1,12 +1,12 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrText } from '../chat.ts';
-import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
+import { choicesOf, finishReasonOf, MAX_CHOICES, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, isCancel, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
 import { NOTHING_REPORTED, readReported, sumOfReported, type Reported } from './usage.ts';
-import { isCutOff, readFinishReason } from './finish-reason.ts';
+import { isCutOff, readFinishReason, readFinishReasons } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface TranslatorOptions extends OutputWriterOptions {
@@ -66,7 +66,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
   let output = createOutputWriter(log, options);
   let sawChoice = false;
-  let finishReason: string | undefined;
+  /** By the index of the choice. */
+  const finishReasons = new Map<number, string>();
   let serviceTier: string | undefined;
   let spent: Spent | undefined;
   /** Whether the answer is asked for after a compaction. */
@@ -110,7 +111,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     fail(error) {
       attempt(() => {
-        if (finishReason !== undefined && isCutOff(error)) finish(true);
+        if (finishReasons.size > 0 && isCutOff(error)) finish(true);
         else endFailed('failed', error);
       });
       return takeEvents();
@@ -157,22 +158,28 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function readChunk(chunk: ChatChunk): void {
-    const choice = choiceOf(chunk);
-    ofAnswer = readReported(ofAnswer, chunk, choice);
+    const choices = choicesOf(chunk);
+    if (choices.length === 0) ofAnswer = readReported(ofAnswer, chunk, undefined);
+    for (const { choice } of choices) ofAnswer = readReported(ofAnswer, chunk, choice);
     translator.reported = spent === undefined ? ofAnswer : sumOfReported(spent.reported, ofAnswer);
     serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
     if (sources !== undefined) output.setSources(sources);
-    if (choice === undefined) return;
-    sawChoice = true;
-    output.writeChoice(choice);
-    finishReason = finishReasonOf(choice) ?? finishReason;
-    translator.finishing = finishReason !== undefined;
+    for (const { choice, index } of choices) {
+      sawChoice = true;
+      output.writeChoice(choice, index);
+      const reason = finishReasonOf(choice);
+      if (reason !== undefined && finishReasons.size < MAX_CHOICES) finishReasons.set(index, reason);
+    }
+    translator.finishing = finishReasons.size > 0;
   }
 
   function finish(done: boolean): void {
     output.release();
-    const last = readFinishReason(finishReason, done && sawChoice);
+    output.writeOthers((index, isSame) => !isOtherAnswer(index) && !(isSame && finishReasons.has(index)));
+    output.release();
+    const reasons = [...finishReasons].flatMap(([index, reason]) => (isOtherAnswer(index) ? [] : [reason]));
+    const last = readFinishReasons(reasons, done && sawChoice);
     switch (last.kind) {
       case 'completed':
         endCompleted();
@@ -186,6 +193,22 @@ export function createTranslator(options: TranslatorOptions): Translator {
       default:
         unreachable(last);
     }
+  }
+
+  /**
+   * Nobody asks for `n`, so choices are parts of one answer: text in one and calls in others
+   * (ericc-ch/copilot-api PR#81), or a word in each. Two of words that both end well, and not in
+   * calls, are two answers nevertheless.
+   */
+  function isOtherAnswer(index: number): boolean {
+    const first = output.firstChoice;
+    return first !== undefined && index !== first && [first, index].every(isAnswer);
+  }
+
+  function isAnswer(index: number): boolean {
+    const reason = finishReasons.get(index);
+    if (reason === undefined || ENDS_IN_CALLS.has(reason) || output.hasCalls(index)) return false;
+    return readFinishReason(reason, true).kind !== 'failed';
   }
 
   function endCompleted(): void {
@@ -243,6 +266,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return { ...snapshot, usage: translator.reported.usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
 }
+
+const ENDS_IN_CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tool_use']);
 
 const ENDS: ReadonlySet<ResponseEvent['type']> = new Set([
   'error',

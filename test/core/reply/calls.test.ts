@@ -3,20 +3,35 @@ import type { CreateResponse } from '../../../src/contract/types.ts';
 import { chunkOf, translate } from '../../support/machine.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 
-type Pieces = readonly (readonly [index: number, name: string, args: string, id?: string])[];
+type Piece = readonly [index: number | undefined, name: string, args: string, id?: string];
+/** Several pieces in a list are in one chunk. */
+type Pieces = readonly (Piece | readonly Piece[])[];
 
 const named = (name: string) => ({ type: 'function', name }) as const;
 const REQUEST: CreateResponse = { model: 'm', input: 'Hi', tools: ['get', 'get_weather', 'look'].map(named) };
 
 function callsOf(pieces: Pieces): string[][] {
-  const chunks = pieces.map(([index, name, args, id]) =>
-    chunkOf({ tool_calls: [{ index, id, function: { name, arguments: args } }] }),
-  );
+  const chunks = pieces.map((inChunk) => {
+    const calls = (isPiece(inChunk) ? [inChunk] : inChunk).map(([index, name, args, id]) => ({
+      index,
+      id,
+      function: { name, arguments: args },
+    }));
+    return chunkOf({ tool_calls: calls });
+  });
   const { output } = expectWellFormed(
     translate({ chunks: [...chunks, chunkOf({}, 'tool_calls')], done: true }, REQUEST),
   );
   return output.flatMap((item) => (item.type === 'function_call' ? [[item.name, item.arguments]] : []));
 }
+
+function isPiece(inChunk: Piece | readonly Piece[]): inChunk is Piece {
+  return typeof inChunk[1] === 'string';
+}
+
+const PAY = '{"amount":5}';
+const OF_OSLO = ['{"city":', '{"city":"Os', '{"city":"Oslo"}'];
+const OF_ROME = ['{"city":"', '{"city":"Rome","days":[', '{"city":"Rome","days":[1,2]}'];
 
 describe('a call', () => {
   const cases: { name: string; pieces: Pieces; expected: string[][] }[] = [
@@ -96,6 +111,216 @@ describe('a call', () => {
         [0, '', '\n'],
       ],
       expected: [['look', '{}\n']],
+    },
+    {
+      name: 'is one, where its id comes at several indexes',
+      pieces: [0, 1, 2].map((index) => [index, 'look', PAY, 'a']),
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'is one, where its id comes at several indexes in one chunk',
+      pieces: [[0, 1, 2].map((index) => [index, 'look', PAY, 'a'] as const)],
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'is one, where all of it is at another index than its name',
+      pieces: [
+        [0, 'look', '', 'a'],
+        [1, 'look', PAY, 'a'],
+      ],
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'is one, where its arguments are at another index than its name',
+      pieces: [
+        [0, 'look', '', 'a'],
+        [1, '', '{"amount"', 'a'],
+        [1, '', ':5}'],
+      ],
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'is one, where the index counts its pieces',
+      pieces: [
+        [0, 'look', '', 'a'],
+        [1, '', '{"amount"'],
+        [2, '', ':5'],
+        [3, '', '}'],
+        [4, 'get', '', 'b'],
+        [5, '', PAY],
+      ],
+      expected: [
+        ['look', PAY],
+        ['get', PAY],
+      ],
+    },
+    {
+      name: 'is one, where its pieces come again at another index',
+      pieces: [
+        [0, 'look', '', 'a'],
+        [0, '', PAY, 'a'],
+        [1, 'look', '', 'a'],
+        [1, '', '{"amo', 'a'],
+        [1, '', 'unt":5}', 'a'],
+      ],
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'is one of two with the same id, where their arguments differ',
+      pieces: [
+        [0, 'look', '{"n":1}', 'a'],
+        [1, 'look', '{"n":2}', 'a'],
+      ],
+      expected: [
+        ['look', '{"n":1}'],
+        ['look', '{"n":2}'],
+      ],
+    },
+    {
+      name: 'is one of two with the same id, where their pieces differ late',
+      pieces: [
+        [0, 'look', '', 'a'],
+        [0, '', '{"n":1}', 'a'],
+        [1, 'look', '', 'a'],
+        [1, '', '{"n', 'a'],
+        [1, '', '":2}', 'a'],
+        [2, 'look', '', 'a'],
+        [2, '', '{"n":3'],
+        [2, '', '}'],
+      ],
+      expected: [
+        ['look', '{"n":1}'],
+        ['look', '{"n":2}'],
+        ['look', '{"n":3}'],
+      ],
+    },
+    {
+      name: 'is one of two with the same id, where their names differ',
+      pieces: [
+        [0, 'look', '{"n":', 'a'],
+        [1, 'get', '{"n":', 'a'],
+        [0, '', '1}', 'a'],
+        [1, '', '1}', 'a'],
+      ],
+      expected: [
+        ['look', '{"n":1}'],
+        ['get', '{"n":1}'],
+      ],
+    },
+    {
+      name: 'has the arguments at the number of the call, where its name is at that of the tool',
+      pieces: [
+        [1, 'look', '', 'a'],
+        [0, '', PAY],
+        [0, 'get', '', 'b'],
+        [1, '', '{"n":'],
+        [1, '', '2}'],
+      ],
+      expected: [
+        ['look', PAY],
+        ['get', '{"n":2}'],
+      ],
+    },
+    {
+      name: 'has its arguments once, where each chunk has all so far',
+      pieces: [[0, 'look', '', 'a'], ...OF_ROME.map((args) => [0, '', args] as const)],
+      expected: [['look', OF_ROME[2] ?? '']],
+    },
+    {
+      name: 'has its arguments once, where each chunk has all so far, with name and id',
+      pieces: OF_OSLO.map((args) => [0, 'look', args, 'a']),
+      expected: [['look', '{"city":"Oslo"}']],
+    },
+    {
+      name: 'has its arguments once, where the first chunk leaves open whether the next has all so far',
+      pieces: [
+        [0, 'look', '{"a":', 'a'],
+        [0, '', '{"a":1}'],
+      ],
+      expected: [['look', '{"a":1}']],
+    },
+    {
+      name: 'has an object in an object, where real pieces say so',
+      pieces: [
+        [0, 'look', '{"a":', 'a'],
+        [0, '', '{"a":1}'],
+        [0, '', '}'],
+      ],
+      expected: [['look', '{"a":{"a":1}}']],
+    },
+    {
+      name: 'has equal real pieces',
+      pieces: [[0, 'look', '{"a":"', 'a'], ...['x', 'x', '', 'xx', 'x', '"}'].map((piece) => [0, '', piece] as const)],
+      expected: [['look', '{"a":"xxxxx"}']],
+    },
+    {
+      name: 'has its arguments once, where two calls come interleaved with all so far',
+      pieces: OF_OSLO.map((args, at) => [
+        [0, 'look', args, 'a'],
+        [1, 'get', OF_ROME[at] ?? '', 'b'],
+      ]),
+      expected: [
+        ['look', '{"city":"Oslo"}'],
+        ['get', OF_ROME[2] ?? ''],
+      ],
+    },
+    {
+      name: 'has its arguments once, where all of them come three times without an id',
+      pieces: [
+        [0, 'look', PAY],
+        [0, '', PAY],
+        [0, 'look', PAY],
+      ],
+      expected: [['look', PAY]],
+    },
+    {
+      name: 'has its arguments once, where all of them come after their pieces without an id',
+      pieces: [
+        [0, 'look', '{"am'],
+        [0, '', 'ount":5}'],
+        [0, '', PAY],
+        [1, 'get', '{}'],
+        [0, '', PAY],
+      ],
+      expected: [
+        ['look', PAY],
+        ['get', '{}'],
+      ],
+    },
+    {
+      name: 'is one of two equal ones, where their ids differ',
+      pieces: [
+        [0, 'look', PAY, 'a'],
+        [0, 'look', PAY, 'b'],
+      ],
+      expected: [
+        ['look', PAY],
+        ['look', PAY],
+      ],
+    },
+    {
+      name: 'is one of two equal ones, where their indexes differ and they have no id',
+      pieces: [
+        [0, 'look', PAY],
+        [1, 'look', PAY],
+      ],
+      expected: [
+        ['look', PAY],
+        ['look', PAY],
+      ],
+    },
+    {
+      name: 'is one of two equal ones in one chunk, where nothing says that they are one',
+      pieces: [
+        [
+          [undefined, 'look', PAY],
+          [undefined, 'look', PAY],
+        ],
+      ],
+      expected: [
+        ['look', PAY],
+        ['look', PAY],
+      ],
     },
   ];
   for (const { name, pieces, expected } of cases) {

@@ -217,6 +217,7 @@ describe('messageStateOf', () => {
 
 describe('callPiecesOf', () => {
   const piece = (fields: Partial<CallPiece>): CallPiece => ({
+    choice: 0,
     index: undefined,
     id: '',
     name: '',

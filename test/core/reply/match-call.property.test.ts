@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import type { ChatChunk } from '../../../src/core/chat.ts';
 import { chunkOf, translate } from '../../support/machine.ts';
+import { cutAt } from '../../support/cut.ts';
 import { runs } from '../../support/property.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 
@@ -18,12 +19,6 @@ const anyCall: fc.Arbitrary<Call> = fc.record({
   ),
 });
 const anyCalls = fc.array(anyCall, { minLength: 1, maxLength: 5 });
-
-/** The pieces of a text that is cut at these places. */
-function cut(text: string, cuts: readonly number[]): string[] {
-  const places = [0, ...cuts.map((place) => place % (text.length + 1)).sort((one, other) => one - other), text.length];
-  return places.slice(1).map((end, index) => text.slice(places[index], end));
-}
 
 function callsIn(chunks: readonly ChatChunk[]): (Call & { readonly callId: string })[] {
   const response = expectWellFormed(translate({ chunks: [...chunks, chunkOf({}, 'tool_calls')], done: true }));
@@ -48,7 +43,7 @@ describe('parallel calls', () => {
         const waiting = calls.map((call, index) => {
           const first = piece({ index, id: `call_${index}` }, call.name, '');
           const more = idsIn === 'all' ? { index, id: `call_${index}` } : { index };
-          return [first, ...cut(call.arguments, cuts.next().value).map((text) => piece(more, undefined, text))];
+          return [first, ...cutAt(call.arguments, cuts.next().value).map((text) => piece(more, undefined, text))];
         });
         // The first pieces come in the order of the calls; all others in any.
         const chunks = waiting.flatMap((pieces) => pieces.splice(0, 1));
@@ -67,7 +62,7 @@ describe('parallel calls', () => {
       fc.property(anyCalls, anyCuts, (calls, cuts) => {
         const chunks = calls.flatMap((call, index) => [
           piece({ id: `call_${index}` }, call.name, ''),
-          ...cut(call.arguments, cuts.next().value).map((text) => piece({}, undefined, text)),
+          ...cutAt(call.arguments, cuts.next().value).map((text) => piece({}, undefined, text)),
         ]);
         expect(callsIn(chunks)).to.deep.equal(expected(calls));
       }),
@@ -79,7 +74,7 @@ describe('parallel calls', () => {
     fc.assert(
       fc.property(anyCalls, anyCuts, (calls, cuts) => {
         const pieces = calls.map((call, index) =>
-          cut(call.arguments, cuts.next().value).map((text) => piece({ id: `call_${index}` }, undefined, text)),
+          cutAt(call.arguments, cuts.next().value).map((text) => piece({ id: `call_${index}` }, undefined, text)),
         );
         const rounds = Math.max(...pieces.map((own) => own.length));
         const chunks = [
@@ -98,7 +93,7 @@ describe('parallel calls', () => {
         const whole = calls.map((call) => ({ ...call, arguments: call.arguments || '{}' }));
         const chunks = whole.flatMap((call, index) => [
           piece({ index: 0, id: `call_${index}` }, call.name, ''),
-          ...cut(call.arguments, cuts.next().value).map((text) => piece({ index: 0 }, undefined, text)),
+          ...cutAt(call.arguments, cuts.next().value).map((text) => piece({ index: 0 }, undefined, text)),
         ]);
         expect(callsIn(chunks)).to.deep.equal(expected(whole));
       }),
@@ -110,7 +105,8 @@ describe('parallel calls', () => {
     const ids = fc.array(fc.constantFrom('', 'a', 'b', 'c'), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(ids, (ids) => {
-        const got = callsIn(ids.map((id, index) => piece({ index, id }, 'look', '{}'))).map((call) => call.callId);
+        const chunks = ids.map((id, index) => piece({ index, id }, 'look', `{"n":${index}}`));
+        const got = callsIn(chunks).map((call) => call.callId);
         expect(new Set(got).size).to.equal(ids.length);
         for (const [index, id] of ids.entries())
           if (id !== '' && ids.indexOf(id) === index) expect(got[index]).to.equal(id);

@@ -1,29 +1,36 @@
 import { expect } from 'chai';
-import { createCallList, findCall, isRepetition, type BackendCall } from '../../../src/core/reply/match-call.ts';
+import { createCallList, findCall, type BackendCall } from '../../../src/core/reply/match-call.ts';
+import { createCallArguments } from '../../../src/core/reply/call-arguments.ts';
 import type { CallPiece } from '../../../src/core/reply/chunk.ts';
-import { createJsonEnd, type JsonEnd } from '../../../src/core/reply/json-end.ts';
 
-const call = (fields: Partial<BackendCall>): BackendCall => ({
+const call = ({ given = '', ...fields }: Partial<BackendCall> & { readonly given?: string }): BackendCall => ({
+  choice: 0,
   index: 0,
   backendId: 'call_a',
   name: 'look',
-  arguments: '',
-  argumentsEnd: endOf(fields.arguments ?? ''),
-  held: '',
+  arguments: argumentsOf(given),
   lastChunk: 1,
+  isSaidAgain: false,
   writer: undefined,
   callId: undefined,
   state: {},
   closed: false,
   ...fields,
 });
-const piece = (fields: Partial<CallPiece>): CallPiece => ({ index: 0, id: '', name: '', arguments: '', ...fields });
+const piece = (fields: Partial<CallPiece>): CallPiece => ({
+  choice: 0,
+  index: 0,
+  id: '',
+  name: '',
+  arguments: '',
+  ...fields,
+});
 
 describe('findCall', () => {
   const a = call({});
   const b = call({ index: 1, backendId: 'call_b', name: 'see' });
-  const whole = call({ arguments: '{"x":1}' });
-  const begun = call({ arguments: '{"x' });
+  const whole = call({ given: '{"x":1}' });
+  const begun = call({ given: '{"x' });
   const unindexed = call({ index: undefined });
   const unnamed = call({ name: '' });
 
@@ -50,9 +57,60 @@ describe('findCall', () => {
       expected: undefined,
     },
     {
-      name: 'begins a call at a new index even with a known id',
-      calls: [a],
-      piece: { index: 1, id: 'call_a', name: 'look' },
+      name: 'goes by the id at another index',
+      calls: [a, b],
+      piece: { index: 7, id: 'call_a', name: 'look' },
+      expected: a,
+    },
+    {
+      name: 'begins a call of another name at another index with a known id',
+      calls: [begun],
+      piece: { index: 1, id: 'call_a', name: 'see' },
+      at: 2,
+      expected: undefined,
+    },
+    {
+      name: 'without id and name goes on with the last call when its index is new',
+      calls: [whole, begun],
+      piece: { index: 7, arguments: '":1}' },
+      expected: begun,
+    },
+    {
+      name: 'without id and name goes on with the last call when that of its index is whole',
+      calls: [whole, call({ index: 1, backendId: 'call_b', given: '{"x' })],
+      piece: { index: 0, arguments: '":1}' },
+      expected: call({ index: 1, backendId: 'call_b', given: '{"x' }),
+    },
+    {
+      name: 'of white space stays with the call of its index',
+      calls: [whole, b],
+      piece: { index: 0, arguments: ' ' },
+      expected: whole,
+    },
+    {
+      name: 'takes the whole call said again without an id for the same call',
+      calls: [whole],
+      piece: { name: 'look', arguments: '{"x":1}' },
+      at: 2,
+      expected: whole,
+    },
+    {
+      name: 'begins an equal call where neither an index nor an id says that it is the same',
+      calls: [call({ index: undefined, backendId: '', given: '{"x":1}' })],
+      piece: { index: undefined, name: 'look', arguments: '{"x":1}' },
+      at: 2,
+      expected: undefined,
+    },
+    {
+      name: 'takes the whole call without an id in another choice for the same call',
+      calls: [whole],
+      piece: { choice: 1, name: 'look', arguments: '{"x":1}' },
+      expected: whole,
+    },
+    {
+      name: 'begins a call at the same index of another choice',
+      calls: [begun],
+      piece: { choice: 1, id: 'call_b', name: 'look' },
       expected: undefined,
     },
     {
@@ -179,36 +237,17 @@ describe('findCall', () => {
     it(`a piece ${name}`, () => {
       const list = createCallList();
       for (const each of calls) list.add(each);
-      expect(findCall(list, piece(fields), at)).to.deep.equal(expected);
+      expect(viewOf(findCall(list, piece(fields), at))).to.deep.equal(viewOf(expected));
     });
   }
 });
 
-describe('isRepetition', () => {
-  const whole = call({ arguments: '{"x":1}' });
-  const cases = [
-    {
-      name: 'the same id with the same complete arguments',
-      piece: { id: 'call_a', arguments: '{"x":1}' },
-      expected: true,
-    },
-    { name: 'no id', piece: { arguments: '{"x":1}' }, expected: false },
-    { name: 'another id', piece: { id: 'call_b', arguments: '{"x":1}' }, expected: false },
-    { name: 'other arguments', piece: { id: 'call_a', arguments: '{"x":2}' }, expected: false },
-  ];
-  for (const { name, piece: fields, expected } of cases) {
-    it(`${expected ? 'is' : 'is not'} given by ${name}`, () => {
-      expect(isRepetition(whole, piece(fields))).to.equal(expected);
-    });
-  }
+function viewOf(found: BackendCall | undefined): object | undefined {
+  return found && { ...found, arguments: found.arguments.told };
+}
 
-  it('is not given by a piece that happens to double the incomplete arguments', () => {
-    expect(isRepetition(call({ arguments: '{"x":[1' }), piece({ id: 'call_a', arguments: '{"x":[1' }))).to.equal(false);
-  });
-});
-
-function endOf(text: string): JsonEnd {
-  const end = createJsonEnd();
-  end.feed(text);
-  return end;
+function argumentsOf(given: string): BackendCall['arguments'] {
+  const read = createCallArguments();
+  read.feed(given);
+  return read;
 }
