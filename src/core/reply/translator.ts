@@ -176,10 +176,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function finish(done: boolean): void {
     output.release();
-    output.writeOthers((index, isSame) => !isOtherAnswer(index) && !(isSame && finishReasons.has(index)));
-    output.release();
     const reasons = [...finishReasons].flatMap(([index, reason]) => (isOtherAnswer(index) ? [] : [reason]));
     const last = readFinishReasons(reasons, done && sawChoice);
+    // Where an answer is cut, nobody can say which choices belong to it.
+    if (last.kind !== 'failed') writeOthers();
     switch (last.kind) {
       case 'completed':
         endCompleted();
@@ -193,6 +193,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
       default:
         unreachable(last);
     }
+  }
+
+  function writeOthers(): void {
+    output.writeOthers((index, isSame) => !isOtherAnswer(index) && !(isSame && finishReasons.has(index)));
+    output.release();
   }
 
   /**

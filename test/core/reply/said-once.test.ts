@@ -165,6 +165,18 @@ describe('several choices', () => {
       expect(response.status).to.equal('completed');
     });
 
+    it('are the first one alone, where the stream is cut', () => {
+      const chunks = [chunkWith(text(0, 'He'), text(1, 'By')), chunkWith(text(0, 'l'), text(1, 'e'))];
+      const response = read(chunks, false);
+      expect(response.status).to.equal('failed');
+      const machine = openMachine();
+      machine.start();
+      const events = [...machine.feed(chunks), ...machine.end(false)];
+      expect(
+        events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : [])),
+      ).to.deep.equal(['He', 'l']);
+    });
+
     it('are failed where one of them is', () => {
       for (const other of [call(1, pay(), 'error'), text(1, ' And', 'error')]) {
         expect(read([chunkWith(text(0, LOOK, 'stop')), chunkWith(other)]).status).to.equal('failed');

@@ -5,7 +5,8 @@ import type { ChatChunk, ChunkOrText } from '../../../src/core/chat.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { CreateResponse, ResponseEvent } from '../../../src/contract/types.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
-import { openMachine } from '../../support/machine.ts';
+import { cutAt } from '../../support/cut.ts';
+import { chunkOf, openMachine, translate } from '../../support/machine.ts';
 import { runs } from '../../support/property.ts';
 import { readAnswer } from '../../support/read-answer.ts';
 import { compileSchema } from '../../support/schemas.ts';
@@ -186,6 +187,50 @@ describe('the translator', () => {
         expectSound(mixed, wayOut, openMachine(request, settings));
       }),
       runs(1000),
+    );
+  });
+
+  it('says of an answer in pieces what it says of the whole one, wherever its words and arguments are cut', () => {
+    const anyWords = fc.array(fc.constantFrom('the', ' the', ' end', '\n', 'ha', 'l', '1', '{"a":', '😀', ' of it.'), {
+      maxLength: 30,
+    });
+    const anyArguments = fc.dictionary(fc.constantFrom('a', '{"a":'), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
+    const anyCuts = fc.infiniteStream(fc.array(fc.nat(), { maxLength: 6 }));
+    fc.assert(
+      fc.property(
+        anyWords,
+        anyWords,
+        fc.array(anyArguments, { maxLength: 3 }),
+        anyCuts,
+        (thought, text, given, cuts) => {
+          const said = { reasoning_content: `Hm ${thought.join('')}`, content: `So ${text.join('')}` };
+          const calls = given.map((value, index) => ({
+            index,
+            id: `call_${index}`,
+            name: 'f',
+            json: JSON.stringify(value),
+          }));
+          const message = {
+            ...said,
+            tool_calls: calls.map(({ index, id, name, json }) => ({ index, id, function: { name, arguments: json } })),
+          };
+          const pieces = [
+            ...Object.entries(said).flatMap(([field, all]) =>
+              cutAt(all, cuts.next().value).map((piece) => chunkOf({ [field]: piece })),
+            ),
+            ...calls.flatMap(({ index, id, name, json }) => [
+              chunkOf({ tool_calls: [{ index, id, function: { name } }] }),
+              ...cutAt(json, cuts.next().value).map((piece) =>
+                chunkOf({ tool_calls: [{ index, function: { arguments: piece } }] }),
+              ),
+            ]),
+            chunkOf({}, 'stop'),
+          ];
+          const whole = translate({ chunks: [chunkOf(message, 'stop')], done: true });
+          expect(expectWellFormed(translate({ chunks: pieces, done: true }))).to.deep.equal(expectWellFormed(whole));
+        },
+      ),
+      runs(2000),
     );
   });
 
