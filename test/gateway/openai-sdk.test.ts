@@ -278,6 +278,22 @@ describe('the official SDK as a client of the gateway', () => {
       const { type, ...called } = GET_WEATHER;
       expect(asked(2)['tools']).to.deep.equal([{ type, function: called }]);
     });
+
+    it('in which a call runs once, however often the backend says it', async () => {
+      const whole = '{"city":"Oslo"}';
+      const pieces = {
+        'at several indexes': [0, 1, 2].map((index) => toCall(index, 'call_oslo', whole)),
+        'with all arguments so far': ['{"city"', '{"city":"Os', whole].map((given) => toCall(0, 'call_oslo', given)),
+        'again without an id': [toCall(0, 'call_oslo', whole), { index: 0, function: { arguments: whole } }],
+      };
+      for (const [name, calls] of Object.entries(pieces)) {
+        backend.reply({ sse: [...calls.map((call) => chunkOf({ tool_calls: [call] })), chunkOf({}, 'tool_calls')] });
+        const stream = client.responses.stream({ model: MODEL, input: 'Oslo?', tools: [GET_WEATHER] });
+        const { output } = await stream.finalResponse();
+        const called = output.map((item) => (item.type === 'function_call' ? item.parsed_arguments : item.type));
+        expect(called, name).to.deep.equal([{ city: 'Oslo' }]);
+      }
+    });
   });
 
   describe('throws a typed error', () => {
