@@ -196,18 +196,19 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function writeOthers(): void {
-    output.writeOthers((index, isSame) => !isOtherAnswer(index) && !(isSame && finishReasons.has(index)));
+    output.writeOthers((index, isSame) => !isOtherAnswer(index, isSame));
     output.release();
   }
 
   /**
    * Nobody asks for `n`, so choices are parts of one answer: text in one and calls in others
    * (ericc-ch/copilot-api PR#81), or a word in each. Two of words that both end well, and not in
-   * calls, are two answers nevertheless.
+   * calls, are two answers nevertheless, and so are two that both end and say the same.
    */
-  function isOtherAnswer(index: number): boolean {
+  function isOtherAnswer(index: number, isSame = false): boolean {
     const first = output.firstChoice;
-    return first !== undefined && index !== first && [first, index].every(isAnswer);
+    if (first === undefined || index === first) return false;
+    return [first, index].every((one) => (isSame ? finishReasons.has(one) : isAnswer(one)));
   }
 
   function isAnswer(index: number): boolean {

@@ -145,6 +145,8 @@ describe('several choices', () => {
     it('are pieces, where the index counts them', () => {
       const words = ['Hel', 'lo', ' wor', 'ld'].map((word, index) => chunkWith(text(index, word)));
       expect(saidIn(read([...words, chunkWith(text(4, '.', 'stop'))]))).to.deep.equal(['Hello world.']);
+      const equal = [chunkWith(text(0, 'ha')), chunkWith(text(1, 'ha', 'stop'))];
+      expect(saidIn(read(equal))).to.deep.equal(['haha']);
     });
 
     it('are all there is, where the only one has index 1', () => {
