@@ -1,5 +1,6 @@
 import { atPace, FIRST_DELTAS, JSON_OF_BACKENDS, PACED, STREAMS_OF_BACKENDS } from './goals.ts';
 import type { Load } from './load.ts';
+import { agentsLoad, HISTORIES } from './loads/agents.ts';
 import { clusterLoad } from './loads/cluster.ts';
 import { headOfLineLoad, LARGE } from './loads/head-of-line.ts';
 import { inputLoads, sizeLoads } from './loads/inputs.ts';
@@ -53,6 +54,22 @@ const ALL = [...RIVALS, EXPRESS, NO_RECORDS, MANAGED, ON_POSTGRES, MANAGED_ON_PO
 
 /** What `--only` can name, in the order of the tables. */
 export const GROUPS = {
+  agents: {
+    about: 'turns of agents, which carry the whole history: 8 and 64 at a time, bursts and deltas at 20 ms',
+    loads: (_stage, quick) => {
+      const window = { warmUpMs: quick ? 200 : 500, countedMs: quick ? 1000 : 2000 };
+      return [
+        ...on(
+          [HTTP_PROXY, TRANSLATOR, IN_MEMORY, RECORDS, MANAGED, MANAGED_ON_POSTGRES],
+          HISTORIES.map((bytes) => agentsLoad({ agents: 8, bytes }, window)),
+        ),
+        ...on(PROXIES, [
+          agentsLoad({ agents: 64, bytes: 400_000 }, window),
+          agentsLoad({ agents: 64, bytes: 100_000, everyMs: 20 }, { ...window, countedMs: quick ? 4000 : 8000 }),
+        ]),
+      ];
+    },
+  },
   json: {
     about: 'JSON answers, 1, 16 and 64 at a time, and within bounds of p99',
     loads: (stage, quick) => [
