@@ -1237,15 +1237,17 @@ export interface InputFunctionCallOutput {
 }
 export interface InputReasoning {
   type: 'reasoning';
-  summary?: InputReasoningText[];
-  content?: InputReasoningText[];
+  /**
+   * Parts with a `text`, or texts. It is read where `content` says nothing. What cannot be read is left out.
+   */
+  summary?: unknown;
+  /**
+   * Parts with a `text`, or texts. What cannot be read is left out.
+   */
+  content?: unknown;
   encrypted_content?: string;
   id?: string;
   status?: string;
-}
-export interface InputReasoningText {
-  type: 'summary_text' | 'reasoning_text' | 'text';
-  text: string;
 }
 /**
  * A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.

@@ -2,25 +2,26 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isCreateResponse = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","description":"For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.","minimum":1,"maximum":2147483647},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"description":"Has no effect: events are never padded.","type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string"},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]},"EncryptedPart":{"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."},"tool_calls":{"type":"array","maxItems":0,"description":"Calls are `function_call` items of their own here."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","description":"For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.","minimum":1,"maximum":2147483647},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"description":"Has no effect: events are never padded.","type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string"},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]},"EncryptedPart":{"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."},"tool_calls":{"type":"array","maxItems":0,"description":"Calls are `function_call` items of their own here."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"description":"Parts with a `text`, or texts. It is read where `content` says nothing. What cannot be read is left out.","tsType":"unknown"},"content":{"description":"Parts with a `text`, or texts. What cannot be read is left out.","tsType":"unknown"},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
 const schema12 = {"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."};
-const schema136 = {"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."};
-const schema137 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
+const schema134 = {"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."};
+const schema135 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
 const func2 = ucs2length.default;
 const pattern0 = new RegExp("^\\P{Cc}+$", "u");
 const schema13 = {"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000};
 const schema14 = {"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]};
-const schema128 = {"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]};
+const schema126 = {"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]};
 const schema15 = {"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]};
-const schema119 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
-const schema120 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
-const schema121 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
-const schema122 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."};
-const schema123 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
-const schema124 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
-const schema125 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
-const schema126 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."};
-const schema127 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."};
+const schema116 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
+const schema117 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"description":"Parts with a `text`, or texts. It is read where `content` says nothing. What cannot be read is left out.","tsType":"unknown"},"content":{"description":"Parts with a `text`, or texts. What cannot be read is left out.","tsType":"unknown"},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
+const schema118 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
+const schema119 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
+const schema120 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."};
+const schema121 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
+const schema122 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema123 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
+const schema124 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."};
+const schema125 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."};
 const schema16 = {"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."},"tool_calls":{"type":"array","maxItems":0,"description":"Calls are `function_call` items of their own here."}},"required":["type","role","content"]};
 const schema17 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]};
 const schema18 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
@@ -900,8 +901,7 @@ validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema27 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
-const schema28 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+const schema27 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -909,7 +909,7 @@ let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if((data.type === undefined) && (missing0 = "type")){
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
 validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema27.required,parentSchema:schema27,data}];
 return false;
 }
@@ -917,226 +917,8 @@ else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
-if("reasoning" !== data0){
-validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema27.properties.type,data:data0}];
-return false;
-}
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.summary !== undefined){
-let data1 = data.summary;
-const _errs2 = errors;
-if(errors === _errs2){
-if(Array.isArray(data1)){
-var valid1 = true;
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-let data2 = data1[i0];
-const _errs4 = errors;
-const _errs5 = errors;
-if(errors === _errs5){
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-let missing1;
-if(((data2.type === undefined) && (missing1 = "type")) || ((data2.text === undefined) && (missing1 = "text"))){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema28.required,parentSchema:schema28,data:data2}];
-return false;
-}
-else {
-if(data2.type !== undefined){
-let data3 = data2.type;
-const _errs7 = errors;
-if(!(((data3 === "summary_text") || (data3 === "reasoning_text")) || (data3 === "text"))){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema28.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema28.properties.type.enum,parentSchema:schema28.properties.type,data:data3}];
-return false;
-}
-var valid3 = _errs7 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-if(data2.text !== undefined){
-let data4 = data2.text;
-const _errs8 = errors;
-if(typeof data4 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.text.type,parentSchema:schema28.properties.text,data:data4}];
-return false;
-}
-var valid3 = _errs8 === errors;
-}
-else {
-var valid3 = true;
-}
-}
-}
-}
-else {
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data2}];
-return false;
-}
-}
-var valid1 = _errs4 === errors;
-if(!valid1){
-break;
-}
-}
-}
-else {
-validate19.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema27.properties.summary.type,parentSchema:schema27.properties.summary,data:data1}];
-return false;
-}
-}
-var valid0 = _errs2 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.content !== undefined){
-let data5 = data.content;
-const _errs10 = errors;
-if(errors === _errs10){
-if(Array.isArray(data5)){
-var valid4 = true;
-const len1 = data5.length;
-for(let i1=0; i1<len1; i1++){
-let data6 = data5[i1];
-const _errs12 = errors;
-const _errs13 = errors;
-if(errors === _errs13){
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-let missing2;
-if(((data6.type === undefined) && (missing2 = "type")) || ((data6.text === undefined) && (missing2 = "text"))){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema28.required,parentSchema:schema28,data:data6}];
-return false;
-}
-else {
-if(data6.type !== undefined){
-let data7 = data6.type;
-const _errs15 = errors;
-if(!(((data7 === "summary_text") || (data7 === "reasoning_text")) || (data7 === "text"))){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema28.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema28.properties.type.enum,parentSchema:schema28.properties.type,data:data7}];
-return false;
-}
-var valid6 = _errs15 === errors;
-}
-else {
-var valid6 = true;
-}
-if(valid6){
-if(data6.text !== undefined){
-let data8 = data6.text;
-const _errs16 = errors;
-if(typeof data8 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.text.type,parentSchema:schema28.properties.text,data:data8}];
-return false;
-}
-var valid6 = _errs16 === errors;
-}
-else {
-var valid6 = true;
-}
-}
-}
-}
-else {
-validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data6}];
-return false;
-}
-}
-var valid4 = _errs12 === errors;
-if(!valid4){
-break;
-}
-}
-}
-else {
-validate19.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema27.properties.content.type,parentSchema:schema27.properties.content,data:data5}];
-return false;
-}
-}
-var valid0 = _errs10 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.encrypted_content !== undefined){
-let data9 = data.encrypted_content;
-const _errs18 = errors;
-if(typeof data9 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.encrypted_content.type,parentSchema:schema27.properties.encrypted_content,data:data9}];
-return false;
-}
-var valid0 = _errs18 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.id !== undefined){
-let data10 = data.id;
-const _errs20 = errors;
-if(typeof data10 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.id.type,parentSchema:schema27.properties.id,data:data10}];
-return false;
-}
-var valid0 = _errs20 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.status !== undefined){
-let data11 = data.status;
-const _errs22 = errors;
-if(typeof data11 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.status.type,parentSchema:schema27.properties.status,data:data11}];
-return false;
-}
-var valid0 = _errs22 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data}];
-return false;
-}
-}
-validate19.errors = vErrors;
-return errors === 0;
-}
-
-const schema30 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
-
-function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
-validate20.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema30.required,parentSchema:schema30,data}];
-return false;
-}
-else {
-if(data.type !== undefined){
-let data0 = data.type;
-const _errs1 = errors;
 if("custom_tool_call_output" !== data0){
-validate20.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema30.properties.type,data:data0}];
+validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema27.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1151,18 +933,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema30.properties.call_id,data:data1}];
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema27.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.call_id,data:data1}];
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema27.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.call_id.type,parentSchema:schema30.properties.call_id,data:data1}];
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.call_id.type,parentSchema:schema27.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -1176,13 +958,13 @@ if(data.output !== undefined){
 let data2 = data.output;
 const _errs4 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema30.properties.output.type},message:"must be string,array",schema:schema30.properties.output.type,parentSchema:schema30.properties.output,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema27.properties.output.type},message:"must be string,array",schema:schema27.properties.output.type,parentSchema:schema27.properties.output,data:data2}];
 return false;
 }
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema30.properties.output,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema27.properties.output,data:data2}];
 return false;
 }
 else {
@@ -1212,7 +994,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate20.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.id.type,parentSchema:schema30.properties.id,data:data4}];
+validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.id.type,parentSchema:schema27.properties.id,data:data4}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -1225,7 +1007,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate20.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.status.type,parentSchema:schema30.properties.status,data:data5}];
+validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.status.type,parentSchema:schema27.properties.status,data:data5}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -1240,32 +1022,32 @@ var valid0 = true;
 }
 }
 else {
-validate20.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
+validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data}];
 return false;
 }
 }
-validate20.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema31 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."};
-const schema32 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
-const schema33 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
-const schema37 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
-const schema38 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
-const schema39 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
-const schema40 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
-const schema34 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
-const schema35 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
+const schema28 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."};
+const schema29 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
+const schema30 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
+const schema34 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
+const schema35 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
+const schema36 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
+const schema37 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
+const schema31 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
+const schema32 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))){
-validate24.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema34.required,parentSchema:schema34,data}];
+validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema31.required,parentSchema:schema31,data}];
 return false;
 }
 else {
@@ -1273,7 +1055,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("custom" !== data0){
-validate24.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema34.properties.type,data:data0}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema31.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1288,18 +1070,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema34.properties.name,data:data1}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema31.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.name,data:data1}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.name,data:data1}];
 return false;
 }
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.name.type,parentSchema:schema34.properties.name,data:data1}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.name.type,parentSchema:schema31.properties.name,data:data1}];
 return false;
 }
 }
@@ -1313,7 +1095,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate24.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.description.type,parentSchema:schema34.properties.description,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.description.type,parentSchema:schema31.properties.description,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -1330,7 +1112,7 @@ if(errors === _errs7){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema35.required,parentSchema:schema35,data:data3}];
+validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema32.required,parentSchema:schema32,data:data3}];
 return false;
 }
 else {
@@ -1338,7 +1120,7 @@ if(data3.type !== undefined){
 let data4 = data3.type;
 const _errs9 = errors;
 if(!((data4 === "text") || (data4 === "grammar"))){
-validate24.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema35.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.type.enum,parentSchema:schema35.properties.type,data:data4}];
+validate23.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema32.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema32.properties.type.enum,parentSchema:schema32.properties.type,data:data4}];
 return false;
 }
 var valid2 = _errs9 === errors;
@@ -1353,12 +1135,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 64){
-validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema35.properties.syntax,data:data5}];
+validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema32.properties.syntax,data:data5}];
 return false;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.syntax.type,parentSchema:schema35.properties.syntax,data:data5}];
+validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.syntax.type,parentSchema:schema32.properties.syntax,data:data5}];
 return false;
 }
 }
@@ -1372,7 +1154,7 @@ if(data3.definition !== undefined){
 let data6 = data3.definition;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate24.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.definition.type,parentSchema:schema35.properties.definition,data:data6}];
+validate23.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.definition.type,parentSchema:schema32.properties.definition,data:data6}];
 return false;
 }
 var valid2 = _errs12 === errors;
@@ -1385,7 +1167,7 @@ var valid2 = true;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data:data3}];
+validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data:data3}];
 return false;
 }
 }
@@ -1400,25 +1182,25 @@ var valid0 = true;
 }
 }
 else {
-validate24.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data}];
+validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
 return false;
 }
 }
-validate24.errors = vErrors;
+validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema36 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
-const wrapper0 = {validate: validate23};
+const schema33 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
+const wrapper0 = {validate: validate22};
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate26.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema36.required,parentSchema:schema36,data}];
+validate25.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema33.required,parentSchema:schema33,data}];
 return false;
 }
 else {
@@ -1426,7 +1208,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("namespace" !== data0){
-validate26.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema36.properties.type,data:data0}];
+validate25.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema33.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1441,18 +1223,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema36.properties.name,data:data1}];
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.name,data:data1}];
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 }
 }
 else {
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.name.type,parentSchema:schema36.properties.name,data:data1}];
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 }
@@ -1466,7 +1248,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate26.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.description.type,parentSchema:schema36.properties.description,data:data2}];
+validate25.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -1481,7 +1263,7 @@ const _errs6 = errors;
 if(errors === _errs6){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema36.properties.tools,data:data3}];
+validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema33.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -1501,7 +1283,7 @@ break;
 }
 }
 else {
-validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.tools.type,parentSchema:schema36.properties.tools,data:data3}];
+validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.tools.type,parentSchema:schema33.properties.tools,data:data3}];
 return false;
 }
 }
@@ -1516,16 +1298,16 @@ var valid0 = true;
 }
 }
 else {
-validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
+validate25.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
 return false;
 }
 }
-validate26.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -1588,7 +1370,7 @@ if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema33.required,parentSchema:schema33,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema30.required,parentSchema:schema30,data}];
 return false;
 }
 else {
@@ -1596,7 +1378,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs9 = errors;
 if("function" !== data1){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema33.properties.type,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema30.properties.type,data:data1}];
 return false;
 }
 var valid4 = _errs9 === errors;
@@ -1611,18 +1393,18 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema33.properties.name,data:data2}];
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema30.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data2}];
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data2}];
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.name.type,parentSchema:schema30.properties.name,data:data2}];
 return false;
 }
 }
@@ -1636,7 +1418,7 @@ if(data.description !== undefined){
 let data3 = data.description;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data3}];
+validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.description.type,parentSchema:schema30.properties.description,data:data3}];
 return false;
 }
 var valid4 = _errs12 === errors;
@@ -1649,7 +1431,7 @@ if(data.parameters !== undefined){
 let data4 = data.parameters;
 const _errs14 = errors;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.properties.parameters.type,parentSchema:schema33.properties.parameters,data:data4}];
+validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.properties.parameters.type,parentSchema:schema30.properties.parameters,data:data4}];
 return false;
 }
 var valid4 = _errs14 === errors;
@@ -1662,7 +1444,7 @@ if(data.strict !== undefined){
 let data5 = data.strict;
 const _errs16 = errors;
 if(typeof data5 !== "boolean"){
-validate23.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.properties.strict.type,parentSchema:schema33.properties.strict,data:data5}];
+validate22.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema30.properties.strict.type,parentSchema:schema30.properties.strict,data:data5}];
 return false;
 }
 var valid4 = _errs16 === errors;
@@ -1677,7 +1459,7 @@ var valid4 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
 return false;
 }
 }
@@ -1685,7 +1467,7 @@ var _valid0 = _errs6 === errors;
 valid1 = _valid0;
 }
 if(!valid1){
-const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[0].if,parentSchema:schema32.allOf[0],data};
+const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[0].if,parentSchema:schema29.allOf[0],data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1693,7 +1475,7 @@ else {
 vErrors.push(err3);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1753,15 +1535,15 @@ vErrors = null;
 }
 if(_valid1){
 const _errs23 = errors;
-if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
+if(!(validate23(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
 }
 var _valid1 = _errs23 === errors;
 valid5 = _valid1;
 }
 if(!valid5){
-const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[1].if,parentSchema:schema32.allOf[1],data};
+const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[1].if,parentSchema:schema29.allOf[1],data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1769,7 +1551,7 @@ else {
 vErrors.push(err7);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs18 === errors;
@@ -1829,15 +1611,15 @@ vErrors = null;
 }
 if(_valid2){
 const _errs29 = errors;
-if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+if(!(validate25(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
 errors = vErrors.length;
 }
 var _valid2 = _errs29 === errors;
 valid7 = _valid2;
 }
 if(!valid7){
-const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[2].if,parentSchema:schema32.allOf[2],data};
+const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[2].if,parentSchema:schema29.allOf[2],data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1845,7 +1627,7 @@ else {
 vErrors.push(err11);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs24 === errors;
@@ -1910,7 +1692,7 @@ if(errors === _errs36){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema37.required,parentSchema:schema37,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema34.required,parentSchema:schema34,data}];
 return false;
 }
 else {
@@ -1918,7 +1700,7 @@ if(data.type !== undefined){
 let data9 = data.type;
 const _errs38 = errors;
 if("tool_search" !== data9){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema37.properties.type,data:data9}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema34.properties.type,data:data9}];
 return false;
 }
 var valid12 = _errs38 === errors;
@@ -1931,7 +1713,7 @@ if(data.execution !== undefined){
 let data10 = data.execution;
 const _errs39 = errors;
 if(!((data10 === "client") || (data10 === "server"))){
-validate23.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema37.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema37.properties.execution.enum,parentSchema:schema37.properties.execution,data:data10}];
+validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema34.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema34.properties.execution.enum,parentSchema:schema34.properties.execution,data:data10}];
 return false;
 }
 var valid12 = _errs39 === errors;
@@ -1944,7 +1726,7 @@ if(data.description !== undefined){
 let data11 = data.description;
 const _errs40 = errors;
 if(typeof data11 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.properties.description.type,parentSchema:schema37.properties.description,data:data11}];
+validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.description.type,parentSchema:schema34.properties.description,data:data11}];
 return false;
 }
 var valid12 = _errs40 === errors;
@@ -1957,7 +1739,7 @@ if(data.parameters !== undefined){
 let data12 = data.parameters;
 const _errs42 = errors;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.properties.parameters.type,parentSchema:schema37.properties.parameters,data:data12}];
+validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.properties.parameters.type,parentSchema:schema34.properties.parameters,data:data12}];
 return false;
 }
 var valid12 = _errs42 === errors;
@@ -1971,7 +1753,7 @@ var valid12 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data}];
 return false;
 }
 }
@@ -1979,7 +1761,7 @@ var _valid3 = _errs35 === errors;
 valid9 = _valid3;
 }
 if(!valid9){
-const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[3].if,parentSchema:schema32.allOf[3],data};
+const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[3].if,parentSchema:schema29.allOf[3],data};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1987,7 +1769,7 @@ else {
 vErrors.push(err15);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs30 === errors;
@@ -2052,21 +1834,21 @@ if(errors === _errs50){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
 if((data.type === undefined) && (missing7 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema38.required,parentSchema:schema38,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema35.required,parentSchema:schema35,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data14 = data.type;
 if("local_shell" !== data14){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema38.properties.type,data:data14}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema35.properties.type,data:data14}];
 return false;
 }
 }
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
 return false;
 }
 }
@@ -2074,7 +1856,7 @@ var _valid4 = _errs49 === errors;
 valid13 = _valid4;
 }
 if(!valid13){
-const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[4].if,parentSchema:schema32.allOf[4],data};
+const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[4].if,parentSchema:schema29.allOf[4],data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2082,7 +1864,7 @@ else {
 vErrors.push(err19);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs44 === errors;
@@ -2147,7 +1929,7 @@ if(errors === _errs59){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing9;
 if((data.type === undefined) && (missing9 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema39.required,parentSchema:schema39,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema36.required,parentSchema:schema36,data}];
 return false;
 }
 else {
@@ -2155,7 +1937,7 @@ if(data.type !== undefined){
 let data16 = data.type;
 const _errs61 = errors;
 if("shell" !== data16){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema39.properties.type,data:data16}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema36.properties.type,data:data16}];
 return false;
 }
 var valid20 = _errs61 === errors;
@@ -2172,13 +1954,13 @@ if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 if(data17.type !== undefined){
 let data18 = data17.type;
 if(typeof data18 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.environment.properties.type.type,parentSchema:schema39.properties.environment.properties.type,data:data18}];
+validate22.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.environment.properties.type.type,parentSchema:schema36.properties.environment.properties.type,data:data18}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.environment.type,parentSchema:schema39.properties.environment,data:data17}];
+validate22.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.environment.type,parentSchema:schema36.properties.environment,data:data17}];
 return false;
 }
 }
@@ -2191,7 +1973,7 @@ var valid20 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
 return false;
 }
 }
@@ -2199,7 +1981,7 @@ var _valid5 = _errs58 === errors;
 valid17 = _valid5;
 }
 if(!valid17){
-const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[5].if,parentSchema:schema32.allOf[5],data};
+const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[5].if,parentSchema:schema29.allOf[5],data};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2207,7 +1989,7 @@ else {
 vErrors.push(err23);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs53 === errors;
@@ -2272,21 +2054,21 @@ if(errors === _errs72){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing11;
 if((data.type === undefined) && (missing11 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema40.required,parentSchema:schema40,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema37.required,parentSchema:schema37,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data20 = data.type;
 if("apply_patch" !== data20){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema40.properties.type,data:data20}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema37.properties.type,data:data20}];
 return false;
 }
 }
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
 return false;
 }
 }
@@ -2294,7 +2076,7 @@ var _valid6 = _errs71 === errors;
 valid22 = _valid6;
 }
 if(!valid22){
-const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[6].if,parentSchema:schema32.allOf[6],data};
+const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema29.allOf[6].if,parentSchema:schema29.allOf[6],data};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2302,7 +2084,7 @@ else {
 vErrors.push(err27);
 }
 errors++;
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return false;
 }
 var valid0 = _errs66 === errors;
@@ -2316,7 +2098,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing12;
 if((data.type === undefined) && (missing12 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema32.required,parentSchema:schema32,data}];
+validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema29.required,parentSchema:schema29,data}];
 return false;
 }
 else {
@@ -2326,18 +2108,18 @@ const _errs75 = errors;
 if(errors === _errs75){
 if(typeof data21 === "string"){
 if(func2(data21) > 64){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema32.properties.type,data:data21}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema29.properties.type,data:data21}];
 return false;
 }
 else {
 if(func2(data21) < 1){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.type,data:data21}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.type,data:data21}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data21}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.type.type,parentSchema:schema29.properties.type,data:data21}];
 return false;
 }
 }
@@ -2345,23 +2127,23 @@ return false;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
+validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
 return false;
 }
 }
-validate23.errors = vErrors;
+validate22.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema31.required,parentSchema:schema31,data}];
+validate21.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema28.required,parentSchema:schema28,data}];
 return false;
 }
 else {
@@ -2369,7 +2151,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("tool_search_output" !== data0){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema31.properties.type,data:data0}];
+validate21.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema28.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2384,18 +2166,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema31.properties.call_id,data:data1}];
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema28.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.call_id,data:data1}];
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema28.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.call_id.type,parentSchema:schema31.properties.call_id,data:data1}];
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.call_id.type,parentSchema:schema28.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2409,7 +2191,7 @@ if(data.execution !== undefined){
 let data2 = data.execution;
 const _errs4 = errors;
 if(!((data2 === "client") || (data2 === "server"))){
-validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema31.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema31.properties.execution.enum,parentSchema:schema31.properties.execution,data:data2}];
+validate21.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema28.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema28.properties.execution.enum,parentSchema:schema28.properties.execution,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -2424,7 +2206,7 @@ const _errs5 = errors;
 if(errors === _errs5){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema31.properties.tools,data:data3}];
+validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema28.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -2432,8 +2214,8 @@ var valid1 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 const _errs7 = errors;
-if(!(validate23(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+if(!(validate22(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
 errors = vErrors.length;
 }
 var valid1 = _errs7 === errors;
@@ -2444,7 +2226,7 @@ break;
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.tools.type,parentSchema:schema31.properties.tools,data:data3}];
+validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema28.properties.tools.type,parentSchema:schema28.properties.tools,data:data3}];
 return false;
 }
 }
@@ -2458,7 +2240,7 @@ if(data.id !== undefined){
 let data5 = data.id;
 const _errs8 = errors;
 if(typeof data5 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.id.type,parentSchema:schema31.properties.id,data:data5}];
+validate21.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.id.type,parentSchema:schema28.properties.id,data:data5}];
 return false;
 }
 var valid0 = _errs8 === errors;
@@ -2471,7 +2253,7 @@ if(data.status !== undefined){
 let data6 = data.status;
 const _errs10 = errors;
 if(typeof data6 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.status.type,parentSchema:schema31.properties.status,data:data6}];
+validate21.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.status.type,parentSchema:schema28.properties.status,data:data6}];
 return false;
 }
 var valid0 = _errs10 === errors;
@@ -2487,25 +2269,25 @@ var valid0 = true;
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
+validate21.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data}];
 return false;
 }
 }
-validate22.errors = vErrors;
+validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema41 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]};
-const schema42 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
+const schema38 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","action"]};
+const schema39 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.action === undefined) && (missing0 = "action"))){
-validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema41.required,parentSchema:schema41,data}];
+validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema38.required,parentSchema:schema38,data}];
 return false;
 }
 else {
@@ -2513,7 +2295,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("local_shell_call" !== data0){
-validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema41.properties.type,data:data0}];
+validate28.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema38.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2528,18 +2310,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema41.properties.call_id,data:data1}];
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema38.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.call_id,data:data1}];
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema38.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.call_id.type,parentSchema:schema41.properties.call_id,data:data1}];
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.call_id.type,parentSchema:schema38.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2557,7 +2339,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.command === undefined) && (missing1 = "command")){
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema42.required,parentSchema:schema42,data:data2}];
+validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema39.required,parentSchema:schema39,data:data2}];
 return false;
 }
 else {
@@ -2565,7 +2347,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if("exec" !== data3){
-validate29.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema42.properties.type,data:data3}];
+validate28.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema39.properties.type,data:data3}];
 return false;
 }
 var valid2 = _errs7 === errors;
@@ -2585,7 +2367,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.command.items.type,parentSchema:schema42.properties.command.items,data:data5}];
+validate28.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.command.items.type,parentSchema:schema39.properties.command.items,data:data5}];
 return false;
 }
 var valid3 = _errs10 === errors;
@@ -2595,7 +2377,7 @@ break;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.properties.command.type,parentSchema:schema42.properties.command,data:data4}];
+validate28.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema39.properties.command.type,parentSchema:schema39.properties.command,data:data4}];
 return false;
 }
 }
@@ -2614,7 +2396,7 @@ for(const key0 in data6){
 let data7 = data6[key0];
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.env.additionalProperties.type,parentSchema:schema42.properties.env.additionalProperties,data:data7}];
+validate28.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.env.additionalProperties.type,parentSchema:schema39.properties.env.additionalProperties,data:data7}];
 return false;
 }
 var valid4 = _errs15 === errors;
@@ -2624,7 +2406,7 @@ break;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.properties.env.type,parentSchema:schema42.properties.env,data:data6}];
+validate28.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.env.type,parentSchema:schema39.properties.env,data:data6}];
 return false;
 }
 }
@@ -2638,7 +2420,7 @@ if(data2.working_directory !== undefined){
 let data8 = data2.working_directory;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.working_directory.type,parentSchema:schema42.properties.working_directory,data:data8}];
+validate28.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.working_directory.type,parentSchema:schema39.properties.working_directory,data:data8}];
 return false;
 }
 var valid2 = _errs17 === errors;
@@ -2651,7 +2433,7 @@ if(data2.timeout_ms !== undefined){
 let data9 = data2.timeout_ms;
 const _errs19 = errors;
 if(!((typeof data9 == "number") && (isFinite(data9)))){
-validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.timeout_ms.type,parentSchema:schema42.properties.timeout_ms,data:data9}];
+validate28.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema39.properties.timeout_ms.type,parentSchema:schema39.properties.timeout_ms,data:data9}];
 return false;
 }
 var valid2 = _errs19 === errors;
@@ -2664,7 +2446,7 @@ if(data2.user !== undefined){
 let data10 = data2.user;
 const _errs21 = errors;
 if(typeof data10 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.user.type,parentSchema:schema42.properties.user,data:data10}];
+validate28.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.user.type,parentSchema:schema39.properties.user,data:data10}];
 return false;
 }
 var valid2 = _errs21 === errors;
@@ -2680,7 +2462,7 @@ var valid2 = true;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data:data2}];
+validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data:data2}];
 return false;
 }
 }
@@ -2694,7 +2476,7 @@ if(data.id !== undefined){
 let data11 = data.id;
 const _errs23 = errors;
 if(typeof data11 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.id.type,parentSchema:schema41.properties.id,data:data11}];
+validate28.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.id.type,parentSchema:schema38.properties.id,data:data11}];
 return false;
 }
 var valid0 = _errs23 === errors;
@@ -2707,7 +2489,7 @@ if(data.status !== undefined){
 let data12 = data.status;
 const _errs25 = errors;
 if(typeof data12 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.status.type,parentSchema:schema41.properties.status,data:data12}];
+validate28.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.status.type,parentSchema:schema38.properties.status,data:data12}];
 return false;
 }
 var valid0 = _errs25 === errors;
@@ -2722,25 +2504,25 @@ var valid0 = true;
 }
 }
 else {
-validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data}];
+validate28.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
 return false;
 }
 }
-validate29.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema43 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
-const schema44 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
+const schema40 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema41 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
 
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
-validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema43.required,parentSchema:schema43,data}];
+validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema40.required,parentSchema:schema40,data}];
 return false;
 }
 else {
@@ -2748,7 +2530,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("shell_call" !== data0){
-validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema43.properties.type,data:data0}];
+validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema40.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2763,18 +2545,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema43.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema43.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.call_id.type,parentSchema:schema43.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.call_id.type,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2792,7 +2574,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.commands === undefined) && (missing1 = "commands")){
-validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema44.required,parentSchema:schema44,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema41.required,parentSchema:schema41,data:data2}];
 return false;
 }
 else {
@@ -2807,7 +2589,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.commands.items.type,parentSchema:schema44.properties.commands.items,data:data4}];
+validate29.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.commands.items.type,parentSchema:schema41.properties.commands.items,data:data4}];
 return false;
 }
 var valid3 = _errs9 === errors;
@@ -2817,7 +2599,7 @@ break;
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.properties.commands.type,parentSchema:schema44.properties.commands,data:data3}];
+validate29.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.commands.type,parentSchema:schema41.properties.commands,data:data3}];
 return false;
 }
 }
@@ -2831,7 +2613,7 @@ if(data2.timeout_ms !== undefined){
 let data5 = data2.timeout_ms;
 const _errs11 = errors;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-validate30.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema44.properties.timeout_ms.type,parentSchema:schema44.properties.timeout_ms,data:data5}];
+validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.timeout_ms.type,parentSchema:schema41.properties.timeout_ms,data:data5}];
 return false;
 }
 var valid2 = _errs11 === errors;
@@ -2844,7 +2626,7 @@ if(data2.max_output_length !== undefined){
 let data6 = data2.max_output_length;
 const _errs13 = errors;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-validate30.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema44.properties.max_output_length.type,parentSchema:schema44.properties.max_output_length,data:data6}];
+validate29.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.max_output_length.type,parentSchema:schema41.properties.max_output_length,data:data6}];
 return false;
 }
 var valid2 = _errs13 === errors;
@@ -2857,7 +2639,7 @@ var valid2 = true;
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data2}];
 return false;
 }
 }
@@ -2871,7 +2653,7 @@ if(data.id !== undefined){
 let data7 = data.id;
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.id.type,parentSchema:schema43.properties.id,data:data7}];
+validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.id.type,parentSchema:schema40.properties.id,data:data7}];
 return false;
 }
 var valid0 = _errs15 === errors;
@@ -2884,7 +2666,7 @@ if(data.status !== undefined){
 let data8 = data.status;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.status.type,parentSchema:schema43.properties.status,data:data8}];
+validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.status.type,parentSchema:schema40.properties.status,data:data8}];
 return false;
 }
 var valid0 = _errs17 === errors;
@@ -2899,25 +2681,25 @@ var valid0 = true;
 }
 }
 else {
-validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data}];
+validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
 return false;
 }
 }
-validate30.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema45 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
-const schema74 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
+const schema42 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
+const schema71 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
 
-function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.operation === undefined) && (missing0 = "operation"))){
-validate31.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema45.required,parentSchema:schema45,data}];
+validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema42.required,parentSchema:schema42,data}];
 return false;
 }
 else {
@@ -2925,7 +2707,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("apply_patch_call" !== data0){
-validate31.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema45.properties.type,data:data0}];
+validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema42.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2940,18 +2722,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema45.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema45.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.call_id.type,parentSchema:schema45.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.call_id.type,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2969,7 +2751,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((data2.type === undefined) && (missing1 = "type")) || ((data2.path === undefined) && (missing1 = "path"))){
-validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema74.required,parentSchema:schema74,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema71.required,parentSchema:schema71,data:data2}];
 return false;
 }
 else {
@@ -2977,7 +2759,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if(!(((data3 === "create_file") || (data3 === "update_file")) || (data3 === "delete_file"))){
-validate31.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema74.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema74.properties.type.enum,parentSchema:schema74.properties.type,data:data3}];
+validate30.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema71.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema71.properties.type.enum,parentSchema:schema71.properties.type,data:data3}];
 return false;
 }
 var valid2 = _errs7 === errors;
@@ -2992,12 +2774,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema74.properties.path,data:data4}];
+validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema71.properties.path,data:data4}];
 return false;
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.path.type,parentSchema:schema74.properties.path,data:data4}];
+validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.path.type,parentSchema:schema71.properties.path,data:data4}];
 return false;
 }
 }
@@ -3011,7 +2793,7 @@ if(data2.diff !== undefined){
 let data5 = data2.diff;
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.diff.type,parentSchema:schema74.properties.diff,data:data5}];
+validate30.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.diff.type,parentSchema:schema71.properties.diff,data:data5}];
 return false;
 }
 var valid2 = _errs10 === errors;
@@ -3024,7 +2806,7 @@ var valid2 = true;
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data:data2}];
 return false;
 }
 }
@@ -3038,7 +2820,7 @@ if(data.id !== undefined){
 let data6 = data.id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.id.type,parentSchema:schema45.properties.id,data:data6}];
+validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.id.type,parentSchema:schema42.properties.id,data:data6}];
 return false;
 }
 var valid0 = _errs12 === errors;
@@ -3051,7 +2833,7 @@ if(data.status !== undefined){
 let data7 = data.status;
 const _errs14 = errors;
 if(typeof data7 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.status.type,parentSchema:schema45.properties.status,data:data7}];
+validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.status.type,parentSchema:schema42.properties.status,data:data7}];
 return false;
 }
 var valid0 = _errs14 === errors;
@@ -3066,24 +2848,24 @@ var valid0 = true;
 }
 }
 else {
-validate31.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema45.type,parentSchema:schema45,data}];
+validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data}];
 return false;
 }
 }
-validate31.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema103 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
+const schema100 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
 
-function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate68(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate69.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema103.required,parentSchema:schema103,data}];
+validate68.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema100.required,parentSchema:schema100,data}];
 return false;
 }
 else {
@@ -3091,7 +2873,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("additional_tools" !== data0){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema103.properties.type,data:data0}];
+validate68.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema100.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3104,7 +2886,7 @@ if(data.role !== undefined){
 let data1 = data.role;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema103.properties.role.type,parentSchema:schema103.properties.role,data:data1}];
+validate68.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.role.type,parentSchema:schema100.properties.role,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3119,7 +2901,7 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate69.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema103.properties.tools,data:data2}];
+validate68.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema100.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -3127,8 +2909,8 @@ var valid1 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 const _errs6 = errors;
-if(!(validate23(data2[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+if(!(validate22(data2[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
 errors = vErrors.length;
 }
 var valid1 = _errs6 === errors;
@@ -3139,7 +2921,7 @@ break;
 }
 }
 else {
-validate69.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema103.properties.tools.type,parentSchema:schema103.properties.tools,data:data2}];
+validate68.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.tools.type,parentSchema:schema100.properties.tools,data:data2}];
 return false;
 }
 }
@@ -3153,7 +2935,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema103.properties.id.type,parentSchema:schema103.properties.id,data:data4}];
+validate68.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data4}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -3166,7 +2948,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema103.properties.status.type,parentSchema:schema103.properties.status,data:data5}];
+validate68.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.status.type,parentSchema:schema100.properties.status,data:data5}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -3181,19 +2963,19 @@ var valid0 = true;
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema103.type,parentSchema:schema103,data}];
+validate68.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
 return false;
 }
 }
-validate69.errors = vErrors;
+validate68.errors = vErrors;
 return errors === 0;
 }
 
-const schema104 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."};
-const schema105 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
-const schema110 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
+const schema101 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."};
+const schema102 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
+const schema107 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
 
-function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -3206,7 +2988,7 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.text === undefined) && (missing0 = "text"))){
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema18.required,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
@@ -3214,7 +2996,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
 if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
+validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
 return false;
 }
 var valid3 = _errs5 === errors;
@@ -3227,7 +3009,7 @@ if(data.text !== undefined){
 let data1 = data.text;
 const _errs6 = errors;
 if(typeof data1 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
+validate71.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
 return false;
 }
 var valid3 = _errs6 === errors;
@@ -3239,7 +3021,7 @@ var valid3 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 }
@@ -3250,7 +3032,7 @@ if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.text === undefined) && (missing1 = "text"))){
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema18.required,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
@@ -3258,7 +3040,7 @@ if(data.type !== undefined){
 let data2 = data.type;
 const _errs11 = errors;
 if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
+validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
 return false;
 }
 var valid6 = _errs11 === errors;
@@ -3271,7 +3053,7 @@ if(data.text !== undefined){
 let data3 = data.text;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
+validate71.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
 return false;
 }
 var valid6 = _errs12 === errors;
@@ -3283,7 +3065,7 @@ var valid6 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 }
@@ -3294,7 +3076,7 @@ if(errors === _errs15){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((data.type === undefined) && (missing2 = "type")) || ((data.text === undefined) && (missing2 = "text"))){
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema18.required,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
@@ -3302,7 +3084,7 @@ if(data.type !== undefined){
 let data4 = data.type;
 const _errs17 = errors;
 if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
+validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
 return false;
 }
 var valid9 = _errs17 === errors;
@@ -3315,7 +3097,7 @@ if(data.text !== undefined){
 let data5 = data.text;
 const _errs18 = errors;
 if(typeof data5 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
+validate71.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
 return false;
 }
 var valid9 = _errs18 === errors;
@@ -3327,7 +3109,7 @@ var valid9 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 }
@@ -3338,7 +3120,7 @@ if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
 if((data.type === undefined) && (missing3 = "type")){
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema22.required,parentSchema:schema22,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema22.required,parentSchema:schema22,data}];
 return false;
 }
 else {
@@ -3346,7 +3128,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs23 = errors;
 if("input_image" !== data6){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data6}];
+validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data6}];
 return false;
 }
 var valid12 = _errs23 === errors;
@@ -3359,7 +3141,7 @@ if(data.image_url !== undefined){
 let data7 = data.image_url;
 const _errs24 = errors;
 if(typeof data7 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data7}];
+validate71.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data7}];
 return false;
 }
 var valid12 = _errs24 === errors;
@@ -3372,7 +3154,7 @@ if(data.detail !== undefined){
 let data8 = data.detail;
 const _errs26 = errors;
 if(!((((data8 === "low") || (data8 === "high")) || (data8 === "auto")) || (data8 === "original"))){
-validate72.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data8}];
+validate71.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data8}];
 return false;
 }
 var valid12 = _errs26 === errors;
@@ -3385,7 +3167,7 @@ if(data.file_id !== undefined){
 let data9 = data.file_id;
 const _errs27 = errors;
 if(typeof data9 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data9}];
+validate71.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data9}];
 return false;
 }
 var valid12 = _errs27 === errors;
@@ -3399,7 +3181,7 @@ var valid12 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
 return false;
 }
 }
@@ -3410,7 +3192,7 @@ if(errors === _errs30){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.encrypted_content === undefined) && (missing4 = "encrypted_content"))){
-validate72.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema110.required,parentSchema:schema110,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema107.required,parentSchema:schema107,data}];
 return false;
 }
 else {
@@ -3418,7 +3200,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 const _errs32 = errors;
 if("encrypted_content" !== data10){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema110.properties.type,data:data10}];
+validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema107.properties.type,data:data10}];
 return false;
 }
 var valid15 = _errs32 === errors;
@@ -3431,7 +3213,7 @@ if(data.encrypted_content !== undefined){
 let data11 = data.encrypted_content;
 const _errs33 = errors;
 if(typeof data11 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.encrypted_content.type,parentSchema:schema110.properties.encrypted_content,data:data11}];
+validate71.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.encrypted_content.type,parentSchema:schema107.properties.encrypted_content,data:data11}];
 return false;
 }
 var valid15 = _errs33 === errors;
@@ -3443,39 +3225,39 @@ var valid15 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+validate71.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
 return false;
 }
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema105.discriminator,parentSchema:schema105,data}];
+validate71.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema102.discriminator,parentSchema:schema102,data}];
 return false;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema105.discriminator,parentSchema:schema105,data}];
+validate71.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema102.discriminator,parentSchema:schema102,data}];
 return false;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema105.type,parentSchema:schema105,data}];
+validate71.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data}];
 return false;
 }
 }
-validate72.errors = vErrors;
+validate71.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.content === undefined) && (missing0 = "content"))){
-validate71.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema104.required,parentSchema:schema104,data}];
+validate70.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema101.required,parentSchema:schema101,data}];
 return false;
 }
 else {
@@ -3483,7 +3265,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("agent_message" !== data0){
-validate71.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema104.properties.type,data:data0}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema101.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3496,7 +3278,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate71.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema104.properties.id.type,parentSchema:schema104.properties.id,data:data1}];
+validate70.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.id.type,parentSchema:schema101.properties.id,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3509,7 +3291,7 @@ if(data.author !== undefined){
 let data2 = data.author;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate71.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema104.properties.author.type,parentSchema:schema104.properties.author,data:data2}];
+validate70.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.author.type,parentSchema:schema101.properties.author,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -3522,7 +3304,7 @@ if(data.recipient !== undefined){
 let data3 = data.recipient;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate71.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema104.properties.recipient.type,parentSchema:schema104.properties.recipient,data:data3}];
+validate70.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.recipient.type,parentSchema:schema101.properties.recipient,data:data3}];
 return false;
 }
 var valid0 = _errs6 === errors;
@@ -3540,8 +3322,8 @@ var valid1 = true;
 const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 const _errs10 = errors;
-if(!(validate72(data4[i0], {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+if(!(validate71(data4[i0], {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
 errors = vErrors.length;
 }
 var valid1 = _errs10 === errors;
@@ -3551,7 +3333,7 @@ break;
 }
 }
 else {
-validate71.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema104.properties.content.type,parentSchema:schema104.properties.content,data:data4}];
+validate70.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema101.properties.content.type,parentSchema:schema101.properties.content,data:data4}];
 return false;
 }
 }
@@ -3567,25 +3349,25 @@ var valid0 = true;
 }
 }
 else {
-validate71.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema104.type,parentSchema:schema104,data}];
+validate70.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
 return false;
 }
 }
-validate71.errors = vErrors;
+validate70.errors = vErrors;
 return errors === 0;
 }
 
-const schema111 = {"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."};
-const schema112 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
-const schema113 = {"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]};
-const schema100 = {"enum":["low","medium","high"]};
-const schema114 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
-const schema97 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
-const schema98 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
-const schema117 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
+const schema108 = {"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."};
+const schema109 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
+const schema110 = {"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]};
+const schema97 = {"enum":["low","medium","high"]};
+const schema111 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
+const schema94 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
+const schema95 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
+const schema114 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
 const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
 
-function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -3598,21 +3380,21 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate76.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema97.required,parentSchema:schema97,data}];
+validate75.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema94.required,parentSchema:schema94,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data0 = data.type;
 if("text" !== data0){
-validate76.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema97.properties.type,data:data0}];
+validate75.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema94.properties.type,data:data0}];
 return false;
 }
 }
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data}];
+validate75.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
 return false;
 }
 }
@@ -3623,21 +3405,21 @@ if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if((data.type === undefined) && (missing1 = "type")){
-validate76.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema98.required,parentSchema:schema98,data}];
+validate75.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema95.required,parentSchema:schema95,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data1 = data.type;
 if("json_object" !== data1){
-validate76.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema98.properties.type,data:data1}];
+validate75.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema95.properties.type,data:data1}];
 return false;
 }
 }
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.type,parentSchema:schema98,data}];
+validate75.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data}];
 return false;
 }
 }
@@ -3648,7 +3430,7 @@ if(errors === _errs11){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((data.type === undefined) && (missing2 = "type")) || ((data.schema === undefined) && (missing2 = "schema"))){
-validate76.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema117.required,parentSchema:schema117,data}];
+validate75.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema114.required,parentSchema:schema114,data}];
 return false;
 }
 else {
@@ -3656,7 +3438,7 @@ if(data.type !== undefined){
 let data2 = data.type;
 const _errs13 = errors;
 if("json_schema" !== data2){
-validate76.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema117.properties.type,data:data2}];
+validate75.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema114.properties.type,data:data2}];
 return false;
 }
 var valid9 = _errs13 === errors;
@@ -3671,12 +3453,12 @@ const _errs14 = errors;
 if(errors === _errs14){
 if(typeof data3 === "string"){
 if(!pattern1.test(data3)){
-validate76.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema117.properties.name,data:data3}];
+validate75.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema114.properties.name,data:data3}];
 return false;
 }
 }
 else {
-validate76.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.name.type,parentSchema:schema117.properties.name,data:data3}];
+validate75.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.name.type,parentSchema:schema114.properties.name,data:data3}];
 return false;
 }
 }
@@ -3690,7 +3472,7 @@ if(data.description !== undefined){
 let data4 = data.description;
 const _errs16 = errors;
 if(typeof data4 !== "string"){
-validate76.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.description.type,parentSchema:schema117.properties.description,data:data4}];
+validate75.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.description.type,parentSchema:schema114.properties.description,data:data4}];
 return false;
 }
 var valid9 = _errs16 === errors;
@@ -3703,7 +3485,7 @@ if(data.schema !== undefined){
 let data5 = data.schema;
 const _errs18 = errors;
 if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
-validate76.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.properties.schema.type,parentSchema:schema117.properties.schema,data:data5}];
+validate75.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.schema.type,parentSchema:schema114.properties.schema,data:data5}];
 return false;
 }
 var valid9 = _errs18 === errors;
@@ -3716,7 +3498,7 @@ if(data.strict !== undefined){
 let data6 = data.strict;
 const _errs20 = errors;
 if(typeof data6 !== "boolean"){
-validate76.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema117.properties.strict.type,parentSchema:schema117.properties.strict,data:data6}];
+validate75.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema114.properties.strict.type,parentSchema:schema114.properties.strict,data:data6}];
 return false;
 }
 var valid9 = _errs20 === errors;
@@ -3731,64 +3513,23 @@ var valid9 = true;
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
+validate75.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
 return false;
 }
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema114.discriminator,parentSchema:schema114,data}];
+validate75.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema111.discriminator,parentSchema:schema111,data}];
 return false;
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema114.discriminator,parentSchema:schema114,data}];
+validate75.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema111.discriminator,parentSchema:schema111,data}];
 return false;
 }
 }
 else {
-validate76.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
-return false;
-}
-}
-validate76.errors = vErrors;
-return errors === 0;
-}
-
-
-function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.format !== undefined){
-const _errs1 = errors;
-if(!(validate76(data.format, {instancePath:instancePath+"/format",parentData:data,parentDataProperty:"format",rootData}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
-errors = vErrors.length;
-}
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.verbosity !== undefined){
-let data1 = data.verbosity;
-const _errs2 = errors;
-if(!(((data1 === "low") || (data1 === "medium")) || (data1 === "high"))){
-validate75.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema100.enum},message:"must be equal to one of the allowed values",schema:schema100.enum,parentSchema:schema100,data:data1}];
-return false;
-}
-var valid0 = _errs2 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-else {
-validate75.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data}];
+validate75.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
 return false;
 }
 }
@@ -3802,9 +3543,50 @@ let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.format !== undefined){
+const _errs1 = errors;
+if(!(validate75(data.format, {instancePath:instancePath+"/format",parentData:data,parentDataProperty:"format",rootData}))){
+vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+errors = vErrors.length;
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.verbosity !== undefined){
+let data1 = data.verbosity;
+const _errs2 = errors;
+if(!(((data1 === "low") || (data1 === "medium")) || (data1 === "high"))){
+validate74.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema97.enum},message:"must be equal to one of the allowed values",schema:schema97.enum,parentSchema:schema97,data:data1}];
+return false;
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+return false;
+}
+}
+validate74.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate74.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema111.required,parentSchema:schema111,data}];
+validate73.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema108.required,parentSchema:schema108,data}];
 return false;
 }
 else {
@@ -3812,7 +3594,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("configuration_update" !== data0){
-validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema111.properties.type,data:data0}];
+validate73.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema108.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3825,7 +3607,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate74.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.id.type,parentSchema:schema111.properties.id,data:data1}];
+validate73.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3842,13 +3624,13 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.effort !== undefined){
 let data3 = data2.effort;
 if(!(((((((data3 === "none") || (data3 === "minimal")) || (data3 === "low")) || (data3 === "medium")) || (data3 === "high")) || (data3 === "xhigh")) || (data3 === "max"))){
-validate74.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema112.enum},message:"must be equal to one of the allowed values",schema:schema112.enum,parentSchema:schema112,data:data3}];
+validate73.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data3}];
 return false;
 }
 }
 }
 else {
-validate74.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.properties.reasoning.type,parentSchema:schema111.properties.reasoning,data:data2}];
+validate73.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.reasoning.type,parentSchema:schema108.properties.reasoning,data:data2}];
 return false;
 }
 }
@@ -3860,8 +3642,8 @@ var valid0 = true;
 if(valid0){
 if(data.text !== undefined){
 const _errs8 = errors;
-if(!(validate75(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+if(!(validate74(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs8 === errors;
@@ -3875,11 +3657,11 @@ var valid0 = true;
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
+validate73.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
 return false;
 }
 }
-validate74.errors = vErrors;
+validate73.errors = vErrors;
 return errors === 0;
 }
 
@@ -3903,7 +3685,7 @@ if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.name === undefined) && (missing0 = "name"))) || ((data.arguments === undefined) && (missing0 = "arguments"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema119.required,parentSchema:schema119,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema116.required,parentSchema:schema116,data}];
 return false;
 }
 else {
@@ -3911,7 +3693,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs6 = errors;
 if("function_call" !== data0){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema119.properties.type,data:data0}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema116.properties.type,data:data0}];
 return false;
 }
 var valid4 = _errs6 === errors;
@@ -3926,18 +3708,18 @@ const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema119.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.call_id.type,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -3953,18 +3735,18 @@ const _errs9 = errors;
 if(errors === _errs9){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.name.type,parentSchema:schema119.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.name.type,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 }
@@ -3978,7 +3760,7 @@ if(data.arguments !== undefined){
 let data3 = data.arguments;
 const _errs11 = errors;
 if(typeof data3 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.arguments.type,parentSchema:schema119.properties.arguments,data:data3}];
+validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.arguments.type,parentSchema:schema116.properties.arguments,data:data3}];
 return false;
 }
 var valid4 = _errs11 === errors;
@@ -3991,7 +3773,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs13 = errors;
 if(typeof data4 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data4}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.id.type,parentSchema:schema116.properties.id,data:data4}];
 return false;
 }
 var valid4 = _errs13 === errors;
@@ -4004,7 +3786,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs15 = errors;
 if(typeof data5 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data5}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.status.type,parentSchema:schema116.properties.status,data:data5}];
 return false;
 }
 var valid4 = _errs15 === errors;
@@ -4019,18 +3801,18 @@ const _errs17 = errors;
 if(errors === _errs17){
 if(typeof data6 === "string"){
 if(func2(data6) > 256){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 else {
 if(func2(data6) < 1){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.namespace.type,parentSchema:schema119.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.namespace.type,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 }
@@ -4048,7 +3830,7 @@ var valid4 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data}];
 return false;
 }
 }
@@ -4060,196 +3842,262 @@ errors = vErrors.length;
 }
 }
 else if(tag0 === "reasoning"){
-if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
-errors = vErrors.length;
-}
-}
-else if(tag0 === "item_reference"){
-const _errs22 = errors;
-if(errors === _errs22){
+const _errs21 = errors;
+if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
-if(((data.type === undefined) && (missing1 = "type")) || ((data.id === undefined) && (missing1 = "id"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema120.required,parentSchema:schema120,data}];
+if((data.type === undefined) && (missing1 = "type")){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputReasoning/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema117.required,parentSchema:schema117,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data7 = data.type;
+const _errs23 = errors;
+if("reasoning" !== data7){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputReasoning/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema117.properties.type,data:data7}];
+return false;
+}
+var valid8 = _errs23 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+if(data.encrypted_content !== undefined){
+let data8 = data.encrypted_content;
 const _errs24 = errors;
-if("item_reference" !== data7){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema120.properties.type,data:data7}];
-return false;
-}
-var valid9 = _errs24 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data.id !== undefined){
-let data8 = data.id;
-const _errs25 = errors;
 if(typeof data8 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data8}];
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputReasoning/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.encrypted_content.type,parentSchema:schema117.properties.encrypted_content,data:data8}];
 return false;
 }
-var valid9 = _errs25 === errors;
+var valid8 = _errs24 === errors;
 }
 else {
-var valid9 = true;
+var valid8 = true;
+}
+if(valid8){
+if(data.id !== undefined){
+let data9 = data.id;
+const _errs26 = errors;
+if(typeof data9 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputReasoning/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.id.type,parentSchema:schema117.properties.id,data:data9}];
+return false;
+}
+var valid8 = _errs26 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+if(data.status !== undefined){
+let data10 = data.status;
+const _errs28 = errors;
+if(typeof data10 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputReasoning/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.status.type,parentSchema:schema117.properties.status,data:data10}];
+return false;
+}
+var valid8 = _errs28 === errors;
+}
+else {
+var valid8 = true;
+}
+}
 }
 }
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputReasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
+return false;
+}
+}
+}
+else if(tag0 === "item_reference"){
+const _errs31 = errors;
+if(errors === _errs31){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((data.type === undefined) && (missing2 = "type")) || ((data.id === undefined) && (missing2 = "id"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema118.required,parentSchema:schema118,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data11 = data.type;
+const _errs33 = errors;
+if("item_reference" !== data11){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema118.properties.type,data:data11}];
+return false;
+}
+var valid11 = _errs33 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data.id !== undefined){
+let data12 = data.id;
+const _errs34 = errors;
+if(typeof data12 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.id.type,parentSchema:schema118.properties.id,data:data12}];
+return false;
+}
+var valid11 = _errs34 === errors;
+}
+else {
+var valid11 = true;
+}
+}
+}
+}
+else {
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
 return false;
 }
 }
 }
 else if(tag0 === "custom_tool_call"){
-const _errs28 = errors;
-if(errors === _errs28){
+const _errs37 = errors;
+if(errors === _errs37){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing2;
-if(((((data.type === undefined) && (missing2 = "type")) || ((data.call_id === undefined) && (missing2 = "call_id"))) || ((data.name === undefined) && (missing2 = "name"))) || ((data.input === undefined) && (missing2 = "input"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema121.required,parentSchema:schema121,data}];
+let missing3;
+if(((((data.type === undefined) && (missing3 = "type")) || ((data.call_id === undefined) && (missing3 = "call_id"))) || ((data.name === undefined) && (missing3 = "name"))) || ((data.input === undefined) && (missing3 = "input"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema119.required,parentSchema:schema119,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
-let data9 = data.type;
-const _errs30 = errors;
-if("custom_tool_call" !== data9){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema121.properties.type,data:data9}];
-return false;
-}
-var valid12 = _errs30 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data.call_id !== undefined){
-let data10 = data.call_id;
-const _errs31 = errors;
-if(errors === _errs31){
-if(typeof data10 === "string"){
-if(func2(data10) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema121.properties.call_id,data:data10}];
-return false;
-}
-else {
-if(func2(data10) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data10}];
-return false;
-}
-}
-}
-else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data10}];
-return false;
-}
-}
-var valid12 = _errs31 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data.name !== undefined){
-let data11 = data.name;
-const _errs33 = errors;
-if(errors === _errs33){
-if(typeof data11 === "string"){
-if(func2(data11) > 256){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema121.properties.name,data:data11}];
-return false;
-}
-else {
-if(func2(data11) < 1){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.name,data:data11}];
-return false;
-}
-}
-}
-else {
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.name.type,parentSchema:schema121.properties.name,data:data11}];
-return false;
-}
-}
-var valid12 = _errs33 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data.namespace !== undefined){
-let data12 = data.namespace;
-const _errs35 = errors;
-if(errors === _errs35){
-if(typeof data12 === "string"){
-if(func2(data12) > 256){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema121.properties.namespace,data:data12}];
-return false;
-}
-else {
-if(func2(data12) < 1){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.namespace,data:data12}];
-return false;
-}
-}
-}
-else {
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.namespace.type,parentSchema:schema121.properties.namespace,data:data12}];
-return false;
-}
-}
-var valid12 = _errs35 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data.input !== undefined){
-let data13 = data.input;
-const _errs37 = errors;
-if(typeof data13 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.input.type,parentSchema:schema121.properties.input,data:data13}];
-return false;
-}
-var valid12 = _errs37 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data.id !== undefined){
-let data14 = data.id;
+let data13 = data.type;
 const _errs39 = errors;
-if(typeof data14 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data14}];
+if("custom_tool_call" !== data13){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema119.properties.type,data:data13}];
 return false;
 }
-var valid12 = _errs39 === errors;
+var valid14 = _errs39 === errors;
 }
 else {
-var valid12 = true;
+var valid14 = true;
 }
-if(valid12){
+if(valid14){
+if(data.call_id !== undefined){
+let data14 = data.call_id;
+const _errs40 = errors;
+if(errors === _errs40){
+if(typeof data14 === "string"){
+if(func2(data14) > 65536){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema119.properties.call_id,data:data14}];
+return false;
+}
+else {
+if(func2(data14) < 1){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data14}];
+return false;
+}
+}
+}
+else {
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data14}];
+return false;
+}
+}
+var valid14 = _errs40 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data.name !== undefined){
+let data15 = data.name;
+const _errs42 = errors;
+if(errors === _errs42){
+if(typeof data15 === "string"){
+if(func2(data15) > 256){
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.name,data:data15}];
+return false;
+}
+else {
+if(func2(data15) < 1){
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.name,data:data15}];
+return false;
+}
+}
+}
+else {
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.name.type,parentSchema:schema119.properties.name,data:data15}];
+return false;
+}
+}
+var valid14 = _errs42 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data.namespace !== undefined){
+let data16 = data.namespace;
+const _errs44 = errors;
+if(errors === _errs44){
+if(typeof data16 === "string"){
+if(func2(data16) > 256){
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.namespace,data:data16}];
+return false;
+}
+else {
+if(func2(data16) < 1){
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.namespace,data:data16}];
+return false;
+}
+}
+}
+else {
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.namespace.type,parentSchema:schema119.properties.namespace,data:data16}];
+return false;
+}
+}
+var valid14 = _errs44 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data.input !== undefined){
+let data17 = data.input;
+const _errs46 = errors;
+if(typeof data17 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.input.type,parentSchema:schema119.properties.input,data:data17}];
+return false;
+}
+var valid14 = _errs46 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data.id !== undefined){
+let data18 = data.id;
+const _errs48 = errors;
+if(typeof data18 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data18}];
+return false;
+}
+var valid14 = _errs48 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
 if(data.status !== undefined){
-let data15 = data.status;
-const _errs41 = errors;
-if(typeof data15 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data15}];
+let data19 = data.status;
+const _errs50 = errors;
+if(typeof data19 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data19}];
 return false;
 }
-var valid12 = _errs41 === errors;
+var valid14 = _errs50 === errors;
 }
 else {
-var valid12 = true;
+var valid14 = true;
 }
 }
 }
@@ -4260,104 +4108,104 @@ var valid12 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
 return false;
 }
 }
 }
 else if(tag0 === "custom_tool_call_output"){
-if(!(validate20(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate20.errors : vErrors.concat(validate20.errors);
+if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "tool_search_call"){
-const _errs45 = errors;
-if(errors === _errs45){
+const _errs54 = errors;
+if(errors === _errs54){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing3;
-if(((data.type === undefined) && (missing3 = "type")) || ((data.arguments === undefined) && (missing3 = "arguments"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema122.required,parentSchema:schema122,data}];
+let missing4;
+if(((data.type === undefined) && (missing4 = "type")) || ((data.arguments === undefined) && (missing4 = "arguments"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema120.required,parentSchema:schema120,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
-let data16 = data.type;
-const _errs47 = errors;
-if("tool_search_call" !== data16){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema122.properties.type,data:data16}];
+let data20 = data.type;
+const _errs56 = errors;
+if("tool_search_call" !== data20){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema120.properties.type,data:data20}];
 return false;
 }
-var valid16 = _errs47 === errors;
+var valid18 = _errs56 === errors;
 }
 else {
-var valid16 = true;
+var valid18 = true;
 }
-if(valid16){
+if(valid18){
 if(data.call_id !== undefined){
-let data17 = data.call_id;
-const _errs48 = errors;
-if(errors === _errs48){
-if(typeof data17 === "string"){
-if(func2(data17) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema122.properties.call_id,data:data17}];
+let data21 = data.call_id;
+const _errs57 = errors;
+if(errors === _errs57){
+if(typeof data21 === "string"){
+if(func2(data21) > 65536){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema120.properties.call_id,data:data21}];
 return false;
 }
 else {
-if(func2(data17) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data17}];
+if(func2(data21) < 1){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.call_id,data:data21}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.call_id.type,parentSchema:schema120.properties.call_id,data:data21}];
 return false;
 }
 }
-var valid16 = _errs48 === errors;
+var valid18 = _errs57 === errors;
 }
 else {
-var valid16 = true;
+var valid18 = true;
 }
-if(valid16){
+if(valid18){
 if(data.execution !== undefined){
-let data18 = data.execution;
-const _errs50 = errors;
-if(!((data18 === "client") || (data18 === "server"))){
-validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema122.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema122.properties.execution.enum,parentSchema:schema122.properties.execution,data:data18}];
+let data22 = data.execution;
+const _errs59 = errors;
+if(!((data22 === "client") || (data22 === "server"))){
+validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema120.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema120.properties.execution.enum,parentSchema:schema120.properties.execution,data:data22}];
 return false;
 }
-var valid16 = _errs50 === errors;
+var valid18 = _errs59 === errors;
 }
 else {
-var valid16 = true;
+var valid18 = true;
 }
-if(valid16){
+if(valid18){
 if(data.id !== undefined){
-let data19 = data.id;
-const _errs51 = errors;
-if(typeof data19 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data19}];
+let data23 = data.id;
+const _errs60 = errors;
+if(typeof data23 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data23}];
 return false;
 }
-var valid16 = _errs51 === errors;
+var valid18 = _errs60 === errors;
 }
 else {
-var valid16 = true;
+var valid18 = true;
 }
-if(valid16){
+if(valid18){
 if(data.status !== undefined){
-let data20 = data.status;
-const _errs53 = errors;
-if(typeof data20 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data20}];
+let data24 = data.status;
+const _errs62 = errors;
+if(typeof data24 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.status.type,parentSchema:schema120.properties.status,data:data24}];
 return false;
 }
-var valid16 = _errs53 === errors;
+var valid18 = _errs62 === errors;
 }
 else {
-var valid16 = true;
+var valid18 = true;
 }
 }
 }
@@ -4366,110 +4214,110 @@ var valid16 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
 return false;
 }
 }
 }
 else if(tag0 === "tool_search_output"){
-if(!(validate22(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+if(!(validate21(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "local_shell_call"){
-if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+if(!(validate28(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "local_shell_call_output"){
-const _errs58 = errors;
-if(errors === _errs58){
+const _errs67 = errors;
+if(errors === _errs67){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing4;
-if(((data.type === undefined) && (missing4 = "type")) || ((data.output === undefined) && (missing4 = "output"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema123.required,parentSchema:schema123,data}];
+let missing5;
+if(((data.type === undefined) && (missing5 = "type")) || ((data.output === undefined) && (missing5 = "output"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema121.required,parentSchema:schema121,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
-let data21 = data.type;
-const _errs60 = errors;
-if("local_shell_call_output" !== data21){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema123.properties.type,data:data21}];
+let data25 = data.type;
+const _errs69 = errors;
+if("local_shell_call_output" !== data25){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema121.properties.type,data:data25}];
 return false;
 }
-var valid21 = _errs60 === errors;
+var valid23 = _errs69 === errors;
 }
 else {
-var valid21 = true;
+var valid23 = true;
 }
-if(valid21){
+if(valid23){
 if(data.call_id !== undefined){
-let data22 = data.call_id;
-const _errs61 = errors;
-if(errors === _errs61){
-if(typeof data22 === "string"){
-if(func2(data22) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema123.properties.call_id,data:data22}];
+let data26 = data.call_id;
+const _errs70 = errors;
+if(errors === _errs70){
+if(typeof data26 === "string"){
+if(func2(data26) > 65536){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema121.properties.call_id,data:data26}];
 return false;
 }
 else {
-if(func2(data22) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.properties.call_id,data:data22}];
+if(func2(data26) < 1){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data26}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.call_id.type,parentSchema:schema123.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data26}];
 return false;
 }
 }
-var valid21 = _errs61 === errors;
+var valid23 = _errs70 === errors;
 }
 else {
-var valid21 = true;
+var valid23 = true;
 }
-if(valid21){
+if(valid23){
 if(data.output !== undefined){
-let data23 = data.output;
-const _errs63 = errors;
-if(typeof data23 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.output.type,parentSchema:schema123.properties.output,data:data23}];
+let data27 = data.output;
+const _errs72 = errors;
+if(typeof data27 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.output.type,parentSchema:schema121.properties.output,data:data27}];
 return false;
 }
-var valid21 = _errs63 === errors;
+var valid23 = _errs72 === errors;
 }
 else {
-var valid21 = true;
+var valid23 = true;
 }
-if(valid21){
+if(valid23){
 if(data.id !== undefined){
-let data24 = data.id;
-const _errs65 = errors;
-if(typeof data24 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data24}];
+let data28 = data.id;
+const _errs74 = errors;
+if(typeof data28 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data28}];
 return false;
 }
-var valid21 = _errs65 === errors;
+var valid23 = _errs74 === errors;
 }
 else {
-var valid21 = true;
+var valid23 = true;
 }
-if(valid21){
+if(valid23){
 if(data.status !== undefined){
-let data25 = data.status;
-const _errs67 = errors;
-if(typeof data25 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data25}];
+let data29 = data.status;
+const _errs76 = errors;
+if(typeof data29 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data29}];
 return false;
 }
-var valid21 = _errs67 === errors;
+var valid23 = _errs76 === errors;
 }
 else {
-var valid21 = true;
+var valid23 = true;
 }
 }
 }
@@ -4478,128 +4326,128 @@ var valid21 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
 return false;
 }
 }
 }
 else if(tag0 === "shell_call"){
-if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "shell_call_output"){
-const _errs71 = errors;
-if(errors === _errs71){
+const _errs80 = errors;
+if(errors === _errs80){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing5;
-if((((data.type === undefined) && (missing5 = "type")) || ((data.call_id === undefined) && (missing5 = "call_id"))) || ((data.output === undefined) && (missing5 = "output"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema124.required,parentSchema:schema124,data}];
+let missing6;
+if((((data.type === undefined) && (missing6 = "type")) || ((data.call_id === undefined) && (missing6 = "call_id"))) || ((data.output === undefined) && (missing6 = "output"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema122.required,parentSchema:schema122,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
-let data26 = data.type;
-const _errs73 = errors;
-if("shell_call_output" !== data26){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema124.properties.type,data:data26}];
+let data30 = data.type;
+const _errs82 = errors;
+if("shell_call_output" !== data30){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema122.properties.type,data:data30}];
 return false;
 }
-var valid25 = _errs73 === errors;
+var valid27 = _errs82 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
-if(valid25){
+if(valid27){
 if(data.call_id !== undefined){
-let data27 = data.call_id;
-const _errs74 = errors;
-if(errors === _errs74){
-if(typeof data27 === "string"){
-if(func2(data27) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema124.properties.call_id,data:data27}];
+let data31 = data.call_id;
+const _errs83 = errors;
+if(errors === _errs83){
+if(typeof data31 === "string"){
+if(func2(data31) > 65536){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema122.properties.call_id,data:data31}];
 return false;
 }
 else {
-if(func2(data27) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema124.properties.call_id,data:data27}];
+if(func2(data31) < 1){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data31}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.call_id.type,parentSchema:schema124.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data31}];
 return false;
 }
 }
-var valid25 = _errs74 === errors;
+var valid27 = _errs83 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
-if(valid25){
+if(valid27){
 if(data.output !== undefined){
-let data28 = data.output;
-const _errs76 = errors;
-if((typeof data28 !== "string") && (!(Array.isArray(data28)))){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema124.properties.output.type},message:"must be string,array",schema:schema124.properties.output.type,parentSchema:schema124.properties.output,data:data28}];
+let data32 = data.output;
+const _errs85 = errors;
+if((typeof data32 !== "string") && (!(Array.isArray(data32)))){
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema122.properties.output.type},message:"must be string,array",schema:schema122.properties.output.type,parentSchema:schema122.properties.output,data:data32}];
 return false;
 }
-if(errors === _errs76){
-if(Array.isArray(data28)){
-if(data28.length > 10000){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema124.properties.output,data:data28}];
+if(errors === _errs85){
+if(Array.isArray(data32)){
+if(data32.length > 10000){
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema122.properties.output,data:data32}];
 return false;
 }
 else {
-var valid26 = true;
-const len0 = data28.length;
+var valid28 = true;
+const len0 = data32.length;
 for(let i0=0; i0<len0; i0++){
-let data29 = data28[i0];
-const _errs78 = errors;
-if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
-validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.properties.output.items.type,parentSchema:schema124.properties.output.items,data:data29}];
+let data33 = data32[i0];
+const _errs87 = errors;
+if(!(data33 && typeof data33 == "object" && !Array.isArray(data33))){
+validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.properties.output.items.type,parentSchema:schema122.properties.output.items,data:data33}];
 return false;
 }
-var valid26 = _errs78 === errors;
-if(!valid26){
+var valid28 = _errs87 === errors;
+if(!valid28){
 break;
 }
 }
 }
 }
 }
-var valid25 = _errs76 === errors;
+var valid27 = _errs85 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
-if(valid25){
+if(valid27){
 if(data.id !== undefined){
-let data30 = data.id;
-const _errs80 = errors;
-if(typeof data30 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data30}];
+let data34 = data.id;
+const _errs89 = errors;
+if(typeof data34 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data34}];
 return false;
 }
-var valid25 = _errs80 === errors;
+var valid27 = _errs89 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
-if(valid25){
+if(valid27){
 if(data.status !== undefined){
-let data31 = data.status;
-const _errs82 = errors;
-if(typeof data31 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data31}];
+let data35 = data.status;
+const _errs91 = errors;
+if(typeof data35 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data35}];
 return false;
 }
-var valid25 = _errs82 === errors;
+var valid27 = _errs91 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
 }
 }
@@ -4608,104 +4456,104 @@ var valid25 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
 return false;
 }
 }
 }
 else if(tag0 === "apply_patch_call"){
-if(!(validate31(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "apply_patch_call_output"){
-const _errs86 = errors;
-if(errors === _errs86){
+const _errs95 = errors;
+if(errors === _errs95){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing6;
-if(((data.type === undefined) && (missing6 = "type")) || ((data.call_id === undefined) && (missing6 = "call_id"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema125.required,parentSchema:schema125,data}];
+let missing7;
+if(((data.type === undefined) && (missing7 = "type")) || ((data.call_id === undefined) && (missing7 = "call_id"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema123.required,parentSchema:schema123,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
-let data32 = data.type;
-const _errs88 = errors;
-if("apply_patch_call_output" !== data32){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema125.properties.type,data:data32}];
+let data36 = data.type;
+const _errs97 = errors;
+if("apply_patch_call_output" !== data36){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema123.properties.type,data:data36}];
 return false;
 }
-var valid30 = _errs88 === errors;
+var valid32 = _errs97 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
+if(valid32){
 if(data.call_id !== undefined){
-let data33 = data.call_id;
-const _errs89 = errors;
-if(errors === _errs89){
-if(typeof data33 === "string"){
-if(func2(data33) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema125.properties.call_id,data:data33}];
+let data37 = data.call_id;
+const _errs98 = errors;
+if(errors === _errs98){
+if(typeof data37 === "string"){
+if(func2(data37) > 65536){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema123.properties.call_id,data:data37}];
 return false;
 }
 else {
-if(func2(data33) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema125.properties.call_id,data:data33}];
+if(func2(data37) < 1){
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.properties.call_id,data:data37}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.call_id.type,parentSchema:schema125.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.call_id.type,parentSchema:schema123.properties.call_id,data:data37}];
 return false;
 }
 }
-var valid30 = _errs89 === errors;
+var valid32 = _errs98 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
+if(valid32){
 if(data.output !== undefined){
-let data34 = data.output;
-const _errs91 = errors;
-if(typeof data34 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.output.type,parentSchema:schema125.properties.output,data:data34}];
+let data38 = data.output;
+const _errs100 = errors;
+if(typeof data38 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.output.type,parentSchema:schema123.properties.output,data:data38}];
 return false;
 }
-var valid30 = _errs91 === errors;
+var valid32 = _errs100 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
+if(valid32){
 if(data.id !== undefined){
-let data35 = data.id;
-const _errs93 = errors;
-if(typeof data35 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.id.type,parentSchema:schema125.properties.id,data:data35}];
+let data39 = data.id;
+const _errs102 = errors;
+if(typeof data39 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data39}];
 return false;
 }
-var valid30 = _errs93 === errors;
+var valid32 = _errs102 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
+if(valid32){
 if(data.status !== undefined){
-let data36 = data.status;
-const _errs95 = errors;
-if(typeof data36 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.status.type,parentSchema:schema125.properties.status,data:data36}];
+let data40 = data.status;
+const _errs104 = errors;
+if(typeof data40 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data40}];
 return false;
 }
-var valid30 = _errs95 === errors;
+var valid32 = _errs104 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
 }
 }
@@ -4714,164 +4562,164 @@ var valid30 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
 return false;
 }
 }
 }
 else if(tag0 === "additional_tools"){
-if(!(validate69(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+if(!(validate68(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "compaction"){
-const _errs99 = errors;
-if(errors === _errs99){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing7;
-if(((data.type === undefined) && (missing7 = "type")) || ((data.encrypted_content === undefined) && (missing7 = "encrypted_content"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema126.required,parentSchema:schema126,data}];
-return false;
-}
-else {
-if(data.type !== undefined){
-let data37 = data.type;
-const _errs101 = errors;
-if("compaction" !== data37){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema126.properties.type,data:data37}];
-return false;
-}
-var valid34 = _errs101 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data.encrypted_content !== undefined){
-let data38 = data.encrypted_content;
-const _errs102 = errors;
-if(errors === _errs102){
-if(typeof data38 === "string"){
-if(func2(data38) > 10485760){
-validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema126.properties.encrypted_content,data:data38}];
-return false;
-}
-}
-else {
-validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.encrypted_content.type,parentSchema:schema126.properties.encrypted_content,data:data38}];
-return false;
-}
-}
-var valid34 = _errs102 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data.id !== undefined){
-let data39 = data.id;
-const _errs104 = errors;
-if(typeof data39 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.id.type,parentSchema:schema126.properties.id,data:data39}];
-return false;
-}
-var valid34 = _errs104 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data.status !== undefined){
-let data40 = data.status;
-const _errs106 = errors;
-if(typeof data40 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.status.type,parentSchema:schema126.properties.status,data:data40}];
-return false;
-}
-var valid34 = _errs106 === errors;
-}
-else {
-var valid34 = true;
-}
-}
-}
-}
-}
-}
-else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data}];
-return false;
-}
-}
-}
-else if(tag0 === "compaction_trigger"){
-const _errs109 = errors;
-if(errors === _errs109){
+const _errs108 = errors;
+if(errors === _errs108){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
-if((data.type === undefined) && (missing8 = "type")){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema127.required,parentSchema:schema127,data}];
+if(((data.type === undefined) && (missing8 = "type")) || ((data.encrypted_content === undefined) && (missing8 = "encrypted_content"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema124.required,parentSchema:schema124,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data41 = data.type;
+const _errs110 = errors;
+if("compaction" !== data41){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema124.properties.type,data:data41}];
+return false;
+}
+var valid36 = _errs110 === errors;
+}
+else {
+var valid36 = true;
+}
+if(valid36){
+if(data.encrypted_content !== undefined){
+let data42 = data.encrypted_content;
 const _errs111 = errors;
-if("compaction_trigger" !== data41){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema127.properties.type,data:data41}];
+if(errors === _errs111){
+if(typeof data42 === "string"){
+if(func2(data42) > 10485760){
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema124.properties.encrypted_content,data:data42}];
 return false;
 }
-var valid37 = _errs111 === errors;
 }
 else {
-var valid37 = true;
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.encrypted_content.type,parentSchema:schema124.properties.encrypted_content,data:data42}];
+return false;
 }
-if(valid37){
+}
+var valid36 = _errs111 === errors;
+}
+else {
+var valid36 = true;
+}
+if(valid36){
 if(data.id !== undefined){
-let data42 = data.id;
-const _errs112 = errors;
-if(typeof data42 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.id.type,parentSchema:schema127.properties.id,data:data42}];
-return false;
-}
-var valid37 = _errs112 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data.status !== undefined){
-let data43 = data.status;
-const _errs114 = errors;
+let data43 = data.id;
+const _errs113 = errors;
 if(typeof data43 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.status.type,parentSchema:schema127.properties.status,data:data43}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data43}];
 return false;
 }
-var valid37 = _errs114 === errors;
+var valid36 = _errs113 === errors;
 }
 else {
-var valid37 = true;
+var valid36 = true;
+}
+if(valid36){
+if(data.status !== undefined){
+let data44 = data.status;
+const _errs115 = errors;
+if(typeof data44 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data44}];
+return false;
+}
+var valid36 = _errs115 === errors;
+}
+else {
+var valid36 = true;
+}
 }
 }
 }
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
+return false;
+}
+}
+}
+else if(tag0 === "compaction_trigger"){
+const _errs118 = errors;
+if(errors === _errs118){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing9;
+if((data.type === undefined) && (missing9 = "type")){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema125.required,parentSchema:schema125,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data45 = data.type;
+const _errs120 = errors;
+if("compaction_trigger" !== data45){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema125.properties.type,data:data45}];
+return false;
+}
+var valid39 = _errs120 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data.id !== undefined){
+let data46 = data.id;
+const _errs121 = errors;
+if(typeof data46 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.id.type,parentSchema:schema125.properties.id,data:data46}];
+return false;
+}
+var valid39 = _errs121 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data.status !== undefined){
+let data47 = data.status;
+const _errs123 = errors;
+if(typeof data47 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.status.type,parentSchema:schema125.properties.status,data:data47}];
+return false;
+}
+var valid39 = _errs123 === errors;
+}
+else {
+var valid39 = true;
+}
+}
+}
+}
+}
+else {
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data}];
 return false;
 }
 }
 }
 else if(tag0 === "agent_message"){
-if(!(validate71(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+if(!(validate70(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "configuration_update"){
-if(!(validate74(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+if(!(validate73(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
 }
 }
@@ -4914,7 +4762,7 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-const err0 = {instancePath,schemaPath:"#/$defs/UnknownItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema128.required,parentSchema:schema128,data};
+const err0 = {instancePath,schemaPath:"#/$defs/UnknownItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4941,7 +4789,7 @@ errors++;
 }
 var valid3 = _errs8 === errors;
 if(valid3){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema128.properties.type.not,parentSchema:schema128.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema126.properties.type.not,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4964,7 +4812,7 @@ vErrors = null;
 if(errors === _errs5){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4975,7 +4823,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.type.type,parentSchema:schema128.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4989,7 +4837,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/$defs/UnknownItem/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data};
+const err5 = {instancePath,schemaPath:"#/$defs/UnknownItem/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5070,20 +4918,20 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema129 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
-const schema130 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema133 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema131 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
-const schema132 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
+const schema127 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
+const schema128 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema131 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema129 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
+const schema130 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
 
-function validate95(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate95.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema131.required,parentSchema:schema131,data}];
+validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema129.required,parentSchema:schema129,data}];
 return false;
 }
 else {
@@ -5091,7 +4939,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("allowed_tools" !== data0){
-validate95.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema131.properties.type,data:data0}];
+validate93.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema129.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -5104,7 +4952,7 @@ if(data.mode !== undefined){
 let data1 = data.mode;
 const _errs2 = errors;
 if(!((data1 === "auto") || (data1 === "required"))){
-validate95.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema131.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.mode.enum,parentSchema:schema131.properties.mode,data:data1}];
+validate93.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema129.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema129.properties.mode.enum,parentSchema:schema129.properties.mode,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -5119,12 +4967,12 @@ const _errs3 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate95.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema131.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 else {
 if(data2.length < 1){
-validate95.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema131.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -5138,7 +4986,7 @@ if(errors === _errs6){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema132.required,parentSchema:schema132,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema130.required,parentSchema:schema130,data:data3}];
 return false;
 }
 else {
@@ -5148,12 +4996,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema132.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.type,data:data4}];
 return false;
 }
 }
 else {
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.type.type,parentSchema:schema132.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.type.type,parentSchema:schema130.properties.type,data:data4}];
 return false;
 }
 }
@@ -5169,12 +5017,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) < 1){
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema132.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data5}];
 return false;
 }
 }
 else {
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.name.type,parentSchema:schema132.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data5}];
 return false;
 }
 }
@@ -5190,12 +5038,12 @@ const _errs12 = errors;
 if(errors === _errs12){
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema132.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data6}];
 return false;
 }
 }
 else {
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.namespace.type,parentSchema:schema132.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data6}];
 return false;
 }
 }
@@ -5209,7 +5057,7 @@ var valid3 = true;
 }
 }
 else {
-validate95.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data:data3}];
 return false;
 }
 }
@@ -5222,7 +5070,7 @@ break;
 }
 }
 else {
-validate95.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema131.properties.tools.type,parentSchema:schema131.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema129.properties.tools.type,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 }
@@ -5236,20 +5084,20 @@ var valid0 = true;
 }
 }
 else {
-validate95.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
+validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data}];
 return false;
 }
 }
-validate95.errors = vErrors;
+validate93.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.isArray(data)))){
-validate94.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema129.type},message:"must be string,object",schema:schema129.type,parentSchema:schema129,data}];
+validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema127.type},message:"must be string,object",schema:schema127.type,parentSchema:schema127,data}];
 return false;
 }
 const _errs1 = errors;
@@ -5279,7 +5127,7 @@ let ifClause0;
 if(_valid0){
 const _errs4 = errors;
 if(!(((data === "none") || (data === "auto")) || (data === "required"))){
-validate94.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema129.then.enum},message:"must be equal to one of the allowed values",schema:schema129.then.enum,parentSchema:schema129.then,data}];
+validate92.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema127.then.enum},message:"must be equal to one of the allowed values",schema:schema127.then.enum,parentSchema:schema127.then,data}];
 return false;
 }
 var _valid0 = _errs4 === errors;
@@ -5348,7 +5196,7 @@ if(errors === _errs13){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate94.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema130.required,parentSchema:schema130,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema128.required,parentSchema:schema128,data}];
 return false;
 }
 else {
@@ -5356,7 +5204,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs15 = errors;
 if("function" !== data1){
-validate94.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema130.properties.type,data:data1}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema128.properties.type,data:data1}];
 return false;
 }
 var valid5 = _errs15 === errors;
@@ -5371,18 +5219,18 @@ const _errs16 = errors;
 if(errors === _errs16){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.name.type,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 }
@@ -5398,18 +5246,18 @@ const _errs18 = errors;
 if(errors === _errs18){
 if(typeof data3 === "string"){
 if(func2(data3) > 256){
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 else {
 if(func2(data3) < 1){
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 }
 }
 else {
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.namespace.type,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 }
@@ -5423,7 +5271,7 @@ var valid5 = true;
 }
 }
 else {
-validate94.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data}];
 return false;
 }
 }
@@ -5431,7 +5279,7 @@ var _valid1 = _errs12 === errors;
 valid2 = _valid1;
 }
 if(!valid2){
-const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema129.else.allOf[0].if,parentSchema:schema129.else.allOf[0],data};
+const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[0].if,parentSchema:schema127.else.allOf[0],data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5439,7 +5287,7 @@ else {
 vErrors.push(err4);
 }
 errors++;
-validate94.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 var valid1 = _errs7 === errors;
@@ -5499,15 +5347,15 @@ vErrors = null;
 }
 if(_valid2){
 const _errs25 = errors;
-if(!(validate95(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate95.errors : vErrors.concat(validate95.errors);
+if(!(validate93(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate93.errors : vErrors.concat(validate93.errors);
 errors = vErrors.length;
 }
 var _valid2 = _errs25 === errors;
 valid6 = _valid2;
 }
 if(!valid6){
-const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema129.else.allOf[1].if,parentSchema:schema129.else.allOf[1],data};
+const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[1].if,parentSchema:schema127.else.allOf[1],data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5515,7 +5363,7 @@ else {
 vErrors.push(err8);
 }
 errors++;
-validate94.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 var valid1 = _errs20 === errors;
@@ -5580,7 +5428,7 @@ if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.name === undefined) && (missing4 = "name"))){
-validate94.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema133.required,parentSchema:schema133,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema131.required,parentSchema:schema131,data}];
 return false;
 }
 else {
@@ -5588,7 +5436,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs34 = errors;
 if("custom" !== data6){
-validate94.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema133.properties.type,data:data6}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema131.properties.type,data:data6}];
 return false;
 }
 var valid11 = _errs34 === errors;
@@ -5603,18 +5451,18 @@ const _errs35 = errors;
 if(errors === _errs35){
 if(typeof data7 === "string"){
 if(func2(data7) > 256){
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema133.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 else {
 if(func2(data7) < 1){
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 }
 }
 else {
-validate94.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.properties.name.type,parentSchema:schema133.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.name.type,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 }
@@ -5630,18 +5478,18 @@ const _errs37 = errors;
 if(errors === _errs37){
 if(typeof data8 === "string"){
 if(func2(data8) > 256){
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema133.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 else {
 if(func2(data8) < 1){
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 }
 }
 else {
-validate94.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.properties.namespace.type,parentSchema:schema133.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.namespace.type,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 }
@@ -5655,7 +5503,7 @@ var valid11 = true;
 }
 }
 else {
-validate94.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema133.type,parentSchema:schema133,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
 }
 }
@@ -5663,7 +5511,7 @@ var _valid3 = _errs31 === errors;
 valid8 = _valid3;
 }
 if(!valid8){
-const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema129.else.allOf[2].if,parentSchema:schema129.else.allOf[2],data};
+const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[2].if,parentSchema:schema127.else.allOf[2],data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5671,7 +5519,7 @@ else {
 vErrors.push(err12);
 }
 errors++;
-validate94.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 var valid1 = _errs26 === errors;
@@ -5681,7 +5529,7 @@ if(errors === _errs5){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate94.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema129.else.required,parentSchema:schema129.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema127.else.required,parentSchema:schema127.else,data}];
 return false;
 }
 else {
@@ -5691,12 +5539,12 @@ const _errs39 = errors;
 if(errors === _errs39){
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-validate94.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.else.properties.type,data:data9}];
 return false;
 }
 }
 else {
-validate94.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.else.properties.type.type,parentSchema:schema129.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.else.properties.type.type,parentSchema:schema127.else.properties.type,data:data9}];
 return false;
 }
 }
@@ -5704,7 +5552,7 @@ return false;
 }
 }
 else {
-validate94.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.else.type,parentSchema:schema129.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.else.type,parentSchema:schema127.else,data}];
 return false;
 }
 }
@@ -5713,7 +5561,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema129.if,parentSchema:schema129,data};
+const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema127.if,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5721,16 +5569,16 @@ else {
 vErrors.push(err13);
 }
 errors++;
-validate94.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
-validate94.errors = vErrors;
+validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema134 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
+const schema132 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -5739,7 +5587,7 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate99.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema112.enum},message:"must be equal to one of the allowed values",schema:schema112.enum,parentSchema:schema112,data:data0}];
+validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -5752,7 +5600,7 @@ if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate99.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema134.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema134.properties.summary.enum,parentSchema:schema134.properties.summary,data:data1}];
+validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.summary.enum,parentSchema:schema132.properties.summary,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -5765,7 +5613,7 @@ if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate99.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema134.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema134.properties.generate_summary.enum,parentSchema:schema134.properties.generate_summary,data:data2}];
+validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.generate_summary.enum,parentSchema:schema132.properties.generate_summary,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -5777,11 +5625,11 @@ var valid0 = true;
 }
 }
 else {
-validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data}];
+validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data}];
 return false;
 }
 }
-validate99.errors = vErrors;
+validate97.errors = vErrors;
 return errors === 0;
 }
 
@@ -5871,8 +5719,8 @@ var valid2 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 const _errs9 = errors;
-if(!(validate23(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+if(!(validate22(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
 errors = vErrors.length;
 }
 var valid2 = _errs9 === errors;
@@ -5895,8 +5743,8 @@ var valid0 = true;
 if(valid0){
 if(data.tool_choice !== undefined){
 const _errs10 = errors;
-if(!(validate94(data.tool_choice, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
-vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+if(!(validate92(data.tool_choice, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
+vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs10 === errors;
@@ -5941,8 +5789,8 @@ var valid0 = true;
 if(valid0){
 if(data.text !== undefined){
 const _errs15 = errors;
-if(!(validate75(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+if(!(validate74(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs15 === errors;
@@ -5953,8 +5801,8 @@ var valid0 = true;
 if(valid0){
 if(data.reasoning !== undefined){
 const _errs16 = errors;
-if(!(validate99(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
-vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
+if(!(validate97(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs16 === errors;
@@ -6144,12 +5992,12 @@ const _errs32 = errors;
 if(errors === _errs32){
 if(typeof data17 === "string"){
 if(func2(data17) > 256){
-validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema136,data:data17}];
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema134,data:data17}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.type,parentSchema:schema136,data:data17}];
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.type,parentSchema:schema134,data:data17}];
 return false;
 }
 }
@@ -6425,7 +6273,7 @@ if(errors === _errs62){
 if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
 let missing1;
 if((data31.type === undefined) && (missing1 = "type")){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema137.required,parentSchema:schema137,data:data31}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema135.required,parentSchema:schema135,data:data31}];
 return false;
 }
 else {
@@ -6435,12 +6283,12 @@ const _errs64 = errors;
 if(errors === _errs64){
 if(typeof data32 === "string"){
 if(func2(data32) > 64){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema137.properties.type,data:data32}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema135.properties.type,data:data32}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.type.type,parentSchema:schema137.properties.type,data:data32}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.type.type,parentSchema:schema135.properties.type,data:data32}];
 return false;
 }
 }
@@ -6454,13 +6302,13 @@ if(data31.compact_threshold !== undefined){
 let data33 = data31.compact_threshold;
 const _errs66 = errors;
 if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema137.properties.compact_threshold.type,parentSchema:schema137.properties.compact_threshold,data:data33}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema135.properties.compact_threshold.type,parentSchema:schema135.properties.compact_threshold,data:data33}];
 return false;
 }
 if(errors === _errs66){
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 < 1 || isNaN(data33)){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema137.properties.compact_threshold,data:data33}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema135.properties.compact_threshold,data:data33}];
 return false;
 }
 }
@@ -6474,7 +6322,7 @@ var valid10 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data:data31}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data:data31}];
 return false;
 }
 }
@@ -6546,10 +6394,10 @@ validate10.errors = vErrors;
 return errors === 0;
 }
 
-export const isWebSocketCreate = validate101;
-const schema138 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: the model is not asked, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"The counterpart of the Idempotency-Key header over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
+export const isWebSocketCreate = validate99;
+const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: the model is not asked, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"The counterpart of the Idempotency-Key header over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="web-socket-create.json" */;
 let vErrors = null;
 let errors = 0;
@@ -6557,7 +6405,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate101.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema138.required,parentSchema:schema138,data}];
+validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
 return false;
 }
 else {
@@ -6565,7 +6413,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("response.create" !== data0){
-validate101.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema138.properties.type,data:data0}];
+validate99.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema136.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -6578,7 +6426,7 @@ if(data.generate !== undefined){
 let data1 = data.generate;
 const _errs2 = errors;
 if(typeof data1 !== "boolean"){
-validate101.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema138.properties.generate.type,parentSchema:schema138.properties.generate,data:data1}];
+validate99.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema136.properties.generate.type,parentSchema:schema136.properties.generate,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -6591,7 +6439,7 @@ if(data.previous_response_id !== undefined){
 let data2 = data.previous_response_id;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate101.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.previous_response_id.type,parentSchema:schema138.properties.previous_response_id,data:data2}];
+validate99.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.previous_response_id.type,parentSchema:schema136.properties.previous_response_id,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -6604,7 +6452,7 @@ if(data.idempotency_key !== undefined){
 let data3 = data.idempotency_key;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate101.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.idempotency_key.type,parentSchema:schema138.properties.idempotency_key,data:data3}];
+validate99.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.idempotency_key.type,parentSchema:schema136.properties.idempotency_key,data:data3}];
 return false;
 }
 var valid0 = _errs6 === errors;
@@ -6617,7 +6465,7 @@ if(data.stream !== undefined){
 let data4 = data.stream;
 const _errs8 = errors;
 if(true !== data4){
-validate101.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema138.properties.stream,data:data4}];
+validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema136.properties.stream,data:data4}];
 return false;
 }
 var valid0 = _errs8 === errors;
@@ -6632,33 +6480,33 @@ var valid0 = true;
 }
 }
 else {
-validate101.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data}];
+validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
 return false;
 }
 }
-validate101.errors = vErrors;
+validate99.errors = vErrors;
 return errors === 0;
 }
 
-export const isCompactResponse = validate102;
-const schema139 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
+export const isCompactResponse = validate100;
+const schema137 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
 
-function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((typeof data !== "string") && (!(Array.isArray(data)))){
-validate103.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
 return false;
 }
 if(errors === 0){
 if(Array.isArray(data)){
 if(data.length > 10000){
-validate103.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
 return false;
 }
 else {
 if(data.length < 1){
-validate103.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
 return false;
 }
 else {
@@ -6679,12 +6527,12 @@ break;
 }
 }
 }
-validate103.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -6693,7 +6541,7 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate106.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema112.enum},message:"must be equal to one of the allowed values",schema:schema112.enum,parentSchema:schema112,data:data0}];
+validate104.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -6706,7 +6554,7 @@ if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate106.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema134.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema134.properties.summary.enum,parentSchema:schema134.properties.summary,data:data1}];
+validate104.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.summary.enum,parentSchema:schema132.properties.summary,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -6719,7 +6567,7 @@ if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate106.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema134.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema134.properties.generate_summary.enum,parentSchema:schema134.properties.generate_summary,data:data2}];
+validate104.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.generate_summary.enum,parentSchema:schema132.properties.generate_summary,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -6731,16 +6579,16 @@ var valid0 = true;
 }
 }
 else {
-validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data}];
+validate104.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data}];
 return false;
 }
 }
-validate106.errors = vErrors;
+validate104.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="compact-response.json" */;
 let vErrors = null;
 let errors = 0;
@@ -6748,7 +6596,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.model === undefined) && (missing0 = "model")) || ((data.input === undefined) && (missing0 = "input"))){
-validate102.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema139.required,parentSchema:schema139,data}];
+validate100.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema137.required,parentSchema:schema137,data}];
 return false;
 }
 else {
@@ -6759,24 +6607,24 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
-validate102.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
 return false;
 }
 else {
 if(func2(data0) < 1){
-validate102.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate102.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
 return false;
 }
 }
 }
 }
 else {
-validate102.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
 return false;
 }
 }
@@ -6788,8 +6636,8 @@ var valid0 = true;
 if(valid0){
 if(data.input !== undefined){
 const _errs4 = errors;
-if(!(validate103(data.input, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate101(data.input, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs4 === errors;
@@ -6802,7 +6650,7 @@ if(data.instructions !== undefined){
 let data2 = data.instructions;
 const _errs5 = errors;
 if(typeof data2 !== "string"){
-validate102.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.instructions.type,parentSchema:schema139.properties.instructions,data:data2}];
+validate100.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.instructions.type,parentSchema:schema137.properties.instructions,data:data2}];
 return false;
 }
 var valid0 = _errs5 === errors;
@@ -6813,8 +6661,8 @@ var valid0 = true;
 if(valid0){
 if(data.reasoning !== undefined){
 const _errs7 = errors;
-if(!(validate106(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
-vErrors = vErrors === null ? validate106.errors : vErrors.concat(validate106.errors);
+if(!(validate104(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
 errors = vErrors.length;
 }
 var valid0 = _errs7 === errors;
@@ -6829,12 +6677,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) > 64){
-validate102.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema139.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema137.properties.service_tier,data:data4}];
 return false;
 }
 }
 else {
-validate102.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.service_tier.type,parentSchema:schema139.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.service_tier.type,parentSchema:schema137.properties.service_tier,data:data4}];
 return false;
 }
 }
@@ -6850,12 +6698,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 512){
-validate102.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema139.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema137.properties.prompt_cache_key,data:data5}];
 return false;
 }
 }
 else {
-validate102.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.prompt_cache_key.type,parentSchema:schema139.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.prompt_cache_key.type,parentSchema:schema137.properties.prompt_cache_key,data:data5}];
 return false;
 }
 }
@@ -6869,7 +6717,7 @@ if(data.previous_response_id !== undefined){
 let data6 = data.previous_response_id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate102.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.previous_response_id.type,parentSchema:schema139.properties.previous_response_id,data:data6}];
+validate100.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.previous_response_id.type,parentSchema:schema137.properties.previous_response_id,data:data6}];
 return false;
 }
 var valid0 = _errs12 === errors;
@@ -6886,18 +6734,18 @@ var valid0 = true;
 }
 }
 else {
-validate102.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.type,parentSchema:schema139,data}];
+validate100.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data}];
 return false;
 }
 }
-validate102.errors = vErrors;
+validate100.errors = vErrors;
 return errors === 0;
 }
 
-export const isCreateChatCompletion = validate108;
-const schema144 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"The fields of POST /v1/chat/completions that the gateway reads to count usage. The backend checks all others.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit. For a key with credits, a spend limit or tokens per minute, no limit means DEFAULT_MAX_OUTPUT_TOKENS, and all of a limit is reserved."},"max_completion_tokens":{"type":["integer","null"],"description":"When both limits are given, the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
+export const isCreateChatCompletion = validate106;
+const schema142 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"The fields of POST /v1/chat/completions that the gateway reads to count usage. The backend checks all others.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit. For a key with credits, a spend limit or tokens per minute, no limit means DEFAULT_MAX_OUTPUT_TOKENS, and all of a limit is reserved."},"max_completion_tokens":{"type":["integer","null"],"description":"When both limits are given, the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
 
-function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="create-chat-completion.json" */;
 let vErrors = null;
 let errors = 0;
@@ -6905,7 +6753,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.model === undefined) && (missing0 = "model")){
-validate108.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema144.required,parentSchema:schema144,data}];
+validate106.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema142.required,parentSchema:schema142,data}];
 return false;
 }
 else {
@@ -6915,24 +6763,24 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
-validate108.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema144.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 else {
 if(func2(data0) < 1){
-validate108.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate108.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema144.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 }
 }
 }
 else {
-validate108.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.model.type,parentSchema:schema144.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.model.type,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 }
@@ -6946,7 +6794,7 @@ if(data.stream !== undefined){
 let data1 = data.stream;
 const _errs3 = errors;
 if((typeof data1 !== "boolean") && (data1 !== null)){
-validate108.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema144.properties.stream.type},message:"must be boolean,null",schema:schema144.properties.stream.type,parentSchema:schema144.properties.stream,data:data1}];
+validate106.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema142.properties.stream.type},message:"must be boolean,null",schema:schema142.properties.stream.type,parentSchema:schema142.properties.stream,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -6959,7 +6807,7 @@ if(data.stream_options !== undefined){
 let data2 = data.stream_options;
 const _errs5 = errors;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (data2 !== null)){
-validate108.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema144.properties.stream_options.type},message:"must be object,null",schema:schema144.properties.stream_options.type,parentSchema:schema144.properties.stream_options,data:data2}];
+validate106.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema142.properties.stream_options.type},message:"must be object,null",schema:schema142.properties.stream_options.type,parentSchema:schema142.properties.stream_options,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -6967,7 +6815,7 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.include_usage !== undefined){
 let data3 = data2.include_usage;
 if((typeof data3 !== "boolean") && (data3 !== null)){
-validate108.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema144.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema144.properties.stream_options.properties.include_usage.type,parentSchema:schema144.properties.stream_options.properties.include_usage,data:data3}];
+validate106.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema142.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema142.properties.stream_options.properties.include_usage.type,parentSchema:schema142.properties.stream_options.properties.include_usage,data:data3}];
 return false;
 }
 }
@@ -6983,18 +6831,18 @@ if(data.n !== undefined){
 let data4 = data.n;
 const _errs9 = errors;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-validate108.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema144.properties.n.type},message:"must be integer,null",schema:schema144.properties.n.type,parentSchema:schema144.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema142.properties.n.type},message:"must be integer,null",schema:schema142.properties.n.type,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 if(errors === _errs9){
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 128 || isNaN(data4)){
-validate108.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema144.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 else {
 if(data4 < 1 || isNaN(data4)){
-validate108.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema144.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 }
@@ -7010,7 +6858,7 @@ if(data.max_tokens !== undefined){
 let data5 = data.max_tokens;
 const _errs11 = errors;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
-validate108.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema144.properties.max_tokens.type},message:"must be integer,null",schema:schema144.properties.max_tokens.type,parentSchema:schema144.properties.max_tokens,data:data5}];
+validate106.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema142.properties.max_tokens.type},message:"must be integer,null",schema:schema142.properties.max_tokens.type,parentSchema:schema142.properties.max_tokens,data:data5}];
 return false;
 }
 var valid0 = _errs11 === errors;
@@ -7023,7 +6871,7 @@ if(data.max_completion_tokens !== undefined){
 let data6 = data.max_completion_tokens;
 const _errs13 = errors;
 if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
-validate108.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema144.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema144.properties.max_completion_tokens.type,parentSchema:schema144.properties.max_completion_tokens,data:data6}];
+validate106.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema142.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema142.properties.max_completion_tokens.type,parentSchema:schema142.properties.max_completion_tokens,data:data6}];
 return false;
 }
 var valid0 = _errs13 === errors;
@@ -7039,11 +6887,11 @@ var valid0 = true;
 }
 }
 else {
-validate108.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.type,parentSchema:schema144,data}];
+validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data}];
 return false;
 }
 }
-validate108.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
 

@@ -1,7 +1,7 @@
 import type { InputItem, InputPart, KnownItem } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './parts.ts';
-import { isObject } from '../json.ts';
+import { isList, isObject } from '../json.ts';
 import { readBoundedJson } from '../json-size.ts';
 import { toContext } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
@@ -137,11 +137,10 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     if (sealed !== undefined && state === undefined) return { kind: 'reasoning', text: sealed };
     if (state?.dialect === origin.dialect && state.model === origin.model)
       return { kind: 'reasoning', text: state.thoughts, reply: state.reply, state };
-    const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
     const reply = item.id === undefined ? undefined : uniqueOfItem(item.id);
     return {
       kind: 'reasoning',
-      text: parts.map((part) => part.text).join('\n'),
+      text: thoughtsIn(item.content) || thoughtsIn(item.summary),
       ...(reply !== undefined && { reply }),
       ...(state !== undefined && { lacksState: true }),
       ...((state !== undefined || reply === undefined) && { isForeign: true }),
@@ -196,6 +195,13 @@ function isKnown(item: InputItem): item is KnownItem {
 
 function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | NoPiece {
   return ITEMS[type](item, place);
+}
+
+/** No model needs its thoughts back as readable text, so what is no text is left out. */
+function thoughtsIn(given: unknown): string {
+  const parts = isList(given) ? given : [given];
+  const texts = parts.map((part) => (isObject(part) ? part['text'] : part));
+  return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
 function toOutput(

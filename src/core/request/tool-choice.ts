@@ -30,6 +30,8 @@ export function holdToolChoice(
     const isAllowed = (tool: ToolRef): boolean => allowed.has(toolKey(tool));
     return { choice: choice.mode ?? 'auto', mayOffer: isAllowed, callable: allowed };
   }
+  const word = WORDS.get(choice.type);
+  if (word !== undefined) throw choiceInObject(choice.type, word);
   const chosen = toChosenTool(choice);
   if (chosen === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
   if (!isOffered(chosen)) throw unknownToolError('name' in chosen ? 'tool_choice.name' : 'tool_choice.type');
@@ -38,6 +40,21 @@ export function holdToolChoice(
   if (known !== 'named') return { choice: 'required', mayOffer: isChosen, callable };
   const named = { type: 'function', function: { name: towardsBackend(chosen) } } as const;
   return { choice: named, mayOffer: any, callable };
+}
+
+/** Anthropic's format has these words in an object, `any` for `required`. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['none', 'none'],
+  ['required', 'required'],
+  ['any', 'required'],
+]);
+
+function choiceInObject(type: string, word: string): ApiError {
+  return new ApiError('invalid_request', {
+    param: 'tool_choice',
+    message: `tool_choice must be the word alone in the place of an object of the type "${type}": write "tool_choice": "${word}".`,
+  });
 }
 
 function any(): boolean {

@@ -188,6 +188,26 @@ describe('toPiece', () => {
       item: { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Short' }], content: [] },
       expected: { kind: 'reasoning', text: 'Short', isForeign: true },
     },
+    ...[
+      { form: 'content that is a text', content: 'Long', text: 'Long' },
+      { form: 'content of texts', content: ['One', 'Two'], text: 'One\nTwo' },
+      { form: 'content of unknown parts with a text', content: [{ type: 'thinking', text: 'Long' }], text: 'Long' },
+      { form: 'a summary that is a text', summary: 'Short', text: 'Short' },
+      { form: 'a summary of texts', summary: ['One', 'Two'], text: 'One\nTwo' },
+      {
+        form: 'a summary beside unreadable content',
+        summary: ['Short'],
+        content: [7, null, { data: 'x' }],
+        text: 'Short',
+      },
+      { form: 'a part in the place of parts', content: { type: 'text', text: 'Long' }, text: 'Long' },
+      { form: 'parts that cannot be read among others', content: [{ text: 1 }, null, 'Long'], text: 'Long' },
+      { form: 'nothing that can be read', summary: 7, content: { parts: [] }, text: '' },
+    ].map(({ form, text, ...fields }) => ({
+      name: `reasoning with ${form}`,
+      item: { type: 'reasoning' as const, ...fields },
+      expected: { kind: 'reasoning', text, isForeign: true },
+    })),
     {
       name: 'reasoning of a reply that is known by its id',
       item: {

@@ -118,6 +118,12 @@ describe('tool_choice', () => {
       param: 'tool_choice.type',
     },
     {
+      name: 'a word in an object',
+      request: { tools: [look], tool_choice: { type: 'auto' } },
+      code: 'invalid_request',
+      param: 'tool_choice',
+    },
+    {
       name: 'a custom tool without a name',
       request: { tools: [look], tool_choice: { type: 'custom' } },
       code: 'invalid_request',
@@ -157,6 +163,13 @@ describe('tool_choice', () => {
   for (const { name, request, code, param } of refused) {
     it(`is refused: ${name}`, () => {
       expect(refusal(request)).to.deep.equal({ code, param });
+    });
+  }
+
+  for (const [type, word] of Object.entries({ auto: 'auto', none: 'none', required: 'required', any: 'required' })) {
+    it(`names the word to write for an object of the type ${type}`, () => {
+      const request: CreateResponse = { model: 'm', input: 'Go.', tools: [look], tool_choice: { type } };
+      expect(() => planTools(request, 'drop')).to.throw(ApiError, `write "tool_choice": "${word}"`);
     });
   }
 

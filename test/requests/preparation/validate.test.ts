@@ -93,6 +93,11 @@ describe('validateCreateResponse', () => {
       },
     },
     {
+      name: 'thoughts in any form',
+      body: { input: [{ type: 'reasoning', content: 'Hm.', summary: ['Hm.', null, { text: null }] }] },
+      becomes: { input: [{ type: 'reasoning', content: 'Hm.', summary: ['Hm.', null, {}] }] },
+    },
+    {
       name: 'a schema that takes everything',
       body: {
         input: 'x',
