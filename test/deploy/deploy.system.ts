@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
+import packageJson from '../../package.json' with { type: 'json' };
 import settings from '../../schemas/settings.json' with { type: 'json' };
+import { readConfig } from '../../src/config/config.ts';
 import { blocksRunAs } from '../docs/blocks.ts';
 import { ROOT } from '../docs/documents.ts';
 import { readDashboard } from './queries.ts';
@@ -86,6 +88,26 @@ describe('the files in src/deploy', () => {
     expect(services['gateway-b']?.stop_grace_period).to.equal(`${GRACE_S}s`);
   });
 
+  it('let nobody in without a key, and believe no address that a caller writes: kubernetes.yaml', () => {
+    const [deployment] = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS() as Deployment);
+    const [container] = deployment?.spec.template.spec.containers ?? [];
+    const { authMode, trustProxy } = readConfig({
+      ...Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? []),
+      DATABASE_URL: 'postgres://user@database/gateway',
+      GATEWAY_SECRET: 's'.repeat(32),
+    });
+    expect(authMode).to.equal('managed');
+    expect(trustProxy, 'there is no proxy in the file').to.equal(0);
+  });
+
+  it('run the image that the first lines build, whether or not a registry has it: kubernetes.yaml', () => {
+    const [deployment] = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS() as Deployment);
+    const [container] = deployment?.spec.template.spec.containers ?? [];
+    const image = `responses-gateway:${packageJson.version}`;
+    expect(container).to.include({ image, imagePullPolicy: 'IfNotPresent' });
+    expect(read('kubernetes.yaml')).to.include(`#   docker build -t ${image} .\n`);
+  });
+
   it('name objects of Kubernetes that belong together', () => {
     const documents = parseAllDocuments(read('kubernetes.yaml'));
     expect(documents.flatMap(({ errors }) => errors)).to.deep.equal([]);
@@ -149,7 +171,7 @@ interface Deployment {
       readonly metadata: { readonly labels: unknown };
       readonly spec: {
         readonly terminationGracePeriodSeconds: number;
-        readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[];
+        readonly containers: readonly { readonly env: readonly { readonly name: string; readonly value: string }[] }[];
       };
     };
   };

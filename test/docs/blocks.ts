@@ -71,7 +71,7 @@ const RULES: readonly Rule[] = [
   // test/clients/run.test.ts runs it.
   { language: 'text', has: /^npm run -s cli (?:--prefix \S+ )?-- run /m, how: 'not run' },
   // test/package/installed.ts runs it.
-  { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
+  { language: 'text', has: /^npx --no-install responses-gateway /m, how: 'not run' },
   // Asks a gateway that runs with several backends. `test/cli/backends.test.ts` has its table.
   { language: 'text', has: /^\$ npm run -s cli -- backends$/m, how: 'not run' },
   { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'traces' },

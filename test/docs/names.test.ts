@@ -56,6 +56,24 @@ for (const { path, text } of DOCUMENTS) {
   });
 }
 
+describe('the name of the package', () => {
+  // No registry has it: whoever registered it there would run code at the reader's.
+  it('is never asked of a registry by what the guides, the messages or the files of src tell people to run', () => {
+    const files = globSync(['README.md', '.env.example', 'Dockerfile', '.github/**/*', 'schemas/*', 'src/**/*'], {
+      cwd: ROOT,
+      withFileTypes: true,
+    }).filter((entry) => entry.isFile());
+    const asked =
+      /\b(?:npx|bunx|npm (?:exec|x|i|install|add)|(?:pnpm|yarn|bun) (?:dlx|x|add|install))(?: (?!--no-install )-\S+)* responses-gateway(?![\w/-])/g;
+    const found = files.flatMap((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return [...readFileSync(file, 'utf8').matchAll(asked)].map(([command]) => `${file}: ${command}`);
+    });
+    expect(files).to.have.length.above(100);
+    expect(found).to.deep.equal([]);
+  });
+});
+
 describe('names in README and the guides together', () => {
   it('are those of all errors, with the status that each has', () => {
     const rows = [...ALL.matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|$/gm)];
