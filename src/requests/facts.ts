@@ -35,6 +35,8 @@ export interface RequestFacts {
   usage: Usage | null;
   /** Its key is the reply header that names what was left out, or a field of the reply. */
   leftOut: Readonly<Record<string, string>> | undefined;
+  /** The finish reason of the backend, if nobody knows what it means. */
+  unknownFinish: string | undefined;
   errorCode: ErrorCode | undefined;
   /** The client got its reply before the record was final on disk. */
   isToldEarly: boolean;

@@ -168,6 +168,7 @@ async function relay(
 
   /** Throws the failure of a record that has not ended as the answer did. */
   async function settle(): Promise<ApiError | null> {
+    facts.unknownFinish = meter.unknownReason;
     const failure = await accepted.settle(meter);
     if (failure !== null && failure !== meter.failure) throw failure;
     return failure;

@@ -72,6 +72,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
       reply,
       accepted,
     });
+    incoming.facts.unknownFinish = translator.unknownReason;
     const ending = endingOf(translator, compaction);
     const { failure, last } = await settle(accepted, ending, { ...unsent, reply });
     const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);

@@ -56,6 +56,26 @@ export const requestLines: RequestObserver = {
   },
 };
 
+/** Callers choose the names of models. */
+const MAX_MODELS = 1000;
+const MAX_FINISH_CHARACTERS = 64;
+
+/** Writes one line per model, the first time that its answer ends for a reason that is not known. */
+export function createFinishLines(): RequestObserver {
+  const models = new Set<string>();
+  return {
+    begin: () => undefined,
+    end({ log, model, upstream: backend, unknownFinish }) {
+      if (unknownFinish === undefined || model === undefined || models.has(model)) return;
+      models.add(model);
+      const [oldest] = models;
+      if (models.size > MAX_MODELS && oldest !== undefined) models.delete(oldest);
+      const finishReason = unknownFinish.replaceAll(/[^\w .:/-]/g, '').slice(0, MAX_FINISH_CHARACTERS);
+      log.warn({ model, backend, finishReason }, 'the backend ended an answer for a reason that is not known');
+    },
+  };
+}
+
 /** Health probes arrive every few seconds. */
 function levelOf(facts: RequestFacts, end: RequestEnd): 'debug' | 'info' | 'error' {
   if (isFault(facts, end)) return 'error';

@@ -275,6 +275,26 @@ describe('a gateway that issues keys', () => {
     expect(headers.get('x-ratelimit-remaining-requests')).to.equal('0');
   });
 
+  it('names a finish reason that nobody knows in the log once for its model, whichever way it was asked', async () => {
+    const lines: { readonly level: number; readonly model: string; readonly finishReason: string }[] = [];
+    await gateway.close();
+    gateway = await openManagedGateway(
+      { UPSTREAM_BASE_URL: backend.baseUrl },
+      { log: createLogger('warn', { write: (line) => void lines.push(JSON.parse(line)) }) },
+    );
+    backend.always(answer('Hello', 'OTHER'));
+    const { secret } = await gateway.issue();
+    const caller = callerOf(gateway.url, secret);
+    await caller.create({ ...REQUEST, stream: true });
+    await caller.create(REQUEST);
+    await caller.complete({ model: 'priced-2', messages: [] });
+    await gateway.close();
+    expect(lines.map(({ model, finishReason }) => [model, finishReason])).to.deep.equal([
+      ['priced-1', 'other'],
+      ['priced-2', 'other'],
+    ]);
+  });
+
   it('says the secret of a key to nobody, and its hash neither', async () => {
     await gateway.close();
     const lines: string[] = [];

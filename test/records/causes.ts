@@ -197,6 +197,13 @@ const LATE: readonly (Failure & { readonly usage: 'known' | 'estimated' })[] = [
     code: 'upstream_error',
     usage: 'estimated',
   },
+  {
+    what: 'an answer that ends within its arguments for a reason that nobody knows',
+    backend: stream([callArguments('{"place": "Ber'), finish('other'), usageChunk], 'end'),
+    status: 502,
+    code: 'upstream_error',
+    usage: 'known',
+  },
 ];
 
 interface End {

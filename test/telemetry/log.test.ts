@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
 import { ApiError } from '../../src/core/errors.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
-import { createLogger } from '../../src/telemetry/log.ts';
+import { createFinishLines, createLogger } from '../../src/telemetry/log.ts';
 import { factsOf } from '../../src/telemetry/reply-facts.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { observe } from '../support/observe.ts';
@@ -41,7 +41,7 @@ describe('the line of a request', () => {
       },
     });
     const app = express();
-    app.use(observe(log), route, errorHandler);
+    app.use(observe(log, createFinishLines()), route, errorHandler);
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -152,6 +152,19 @@ describe('the line of a request', () => {
   it('has a level of its own for probes that go well', async () => {
     await open((_req, res) => void res.json({}));
     expect(await lineOf(() => fetch(`${url}/healthz`))).to.include({ level: 20, endpoint: 'health' });
+  });
+
+  it('comes with another one, once for a model, where nobody knows the finish reason', async () => {
+    const unknownFinish = `other "${'x'.repeat(500)}`;
+    await open((req, res) => {
+      Object.assign(factsOf(res), { model: req.url, ...(req.url !== '/known' && { unknownFinish }) });
+      res.json({});
+    });
+    for (const path of ['/a', '/known', '/a', '/b']) await lineOf(() => fetch(url + path));
+    await lineOf(() => fetch(`${url}/known`));
+    const told = lines.filter(({ level }) => level === 40);
+    expect(told.map(({ model }) => model)).to.deep.equal(['/a', '/b']);
+    expect(told[0]?.['finishReason']).to.equal(`other ${'x'.repeat(58)}`);
   });
 
   it('bounds the path', async () => {

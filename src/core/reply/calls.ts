@@ -24,6 +24,8 @@ export interface Calls {
   /** Whether the choice with this index has calls. */
   hasOf(choice: number): boolean;
   hasNameless(): boolean;
+  /** Whether each call has a name and all of its arguments. */
+  areWhole(): boolean;
   announced(): CallOfReply[];
 }
 
@@ -77,6 +79,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     hasAny: () => calls.length > 0,
     hasOf: (choice) => calls.some((call) => call.choice === choice),
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments.length > 0),
+    areWhole: () => calls.every((call) => call.name !== '' && call.arguments.isWhole),
     announced: () =>
       calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };

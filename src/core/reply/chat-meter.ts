@@ -3,7 +3,7 @@ import { choicesOf, deltaOf, finishReasonOf, MAX_CHOICES } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { outputLengthOf } from './output-length.ts';
 import { NOTHING_REPORTED, readReported, reportedOfChoices, withOutputGap, type Reported } from './usage.ts';
-import { isCutOff, readFinishReasons, type Finish } from './finish-reason.ts';
+import { endOf, finishOf, givenUp, isCutOff, worseOf, type End, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface ChatMeter {
@@ -22,10 +22,12 @@ export interface ChatMeter {
   readonly ended: boolean;
   /** Whether all choices that came have their finish reason, so that only usage is likely to follow. */
   readonly finishing: boolean;
+  /** As `Translator` has it. Calls are not read here, so that any output makes such an answer whole. */
+  readonly unknownReason: string | undefined;
 }
 
 interface KnownChoice {
-  reason: string | undefined;
+  end: End | undefined;
   reported: Reported;
 }
 
@@ -54,11 +56,11 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       if (!meter.ended) grow(length);
     },
     end(done) {
-      if (!meter.ended) conclude(finishOf(done));
+      if (!meter.ended) conclude(endingOf(done));
     },
     fail(error) {
       if (meter.ended) return;
-      conclude(isCutOff(error) && finished >= expectedChoices ? finishOf(true) : { kind: 'failed', error });
+      conclude(isCutOff(error) && finished >= expectedChoices ? endingOf(true) : { kind: 'failed', error });
     },
     failure: null,
     incompleteReason: null,
@@ -67,27 +69,35 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     hasOutput: false,
     ended: false,
     finishing: false,
+    unknownReason: undefined,
   };
   return meter;
 
   function conclude(finish: Finish): void {
     meter.ended = true;
     if (finish.kind === 'failed') meter.failure = finish.error;
+    if (finish.kind === 'unknown' && !meter.hasOutput) meter.failure = givenUp();
     if (finish.kind === 'incomplete') meter.incompleteReason = finish.reason;
   }
 
   function note(index: number, reason: string | undefined): KnownChoice | undefined {
-    const choice = known.get(index) ?? { reason: undefined, reported: NOTHING_REPORTED };
+    const choice = known.get(index) ?? { end: undefined, reported: NOTHING_REPORTED };
     if (!known.has(index)) {
       if (known.size >= MAX_CHOICES) return undefined;
       known.set(index, choice);
       if (meter.reported.usage !== null) meter.reported = withOutputGap(meter.reported);
     }
-    if (reason !== undefined && choice.reason === undefined) finished += 1;
-    choice.reason = reason ?? choice.reason;
+    if (reason !== undefined) noteEnd(choice, reason);
     // Some backends send fewer choices than were asked for.
     meter.finishing = finished === known.size;
     return choice;
+  }
+
+  function noteEnd(choice: KnownChoice, reason: string): void {
+    const end = endOf(reason);
+    if (choice.end === undefined) finished += 1;
+    choice.end = worseOf(choice.end ?? end, end);
+    if (end === 'unknown') meter.unknownReason ??= reason;
   }
 
   function readUsageOf(of: KnownChoice | undefined, chunk: ChatChunk, choice: ChatChunk): void {
@@ -105,13 +115,13 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     if (length > 0) meter.hasOutput = true;
   }
 
-  function finishOf(done: boolean): Finish {
+  function endingOf(done: boolean): Finish {
     if (known.size === 0) {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    return readFinishReasons(
-      Array.from(known.values(), ({ reason }) => reason),
+    return finishOf(
+      Array.from(known.values(), ({ end }) => end),
       done,
     );
   }

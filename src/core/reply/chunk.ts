@@ -51,11 +51,16 @@ export function messageOf(choice: ChatChunk): ChatChunk | undefined {
   return isObject(delta) && Object.keys(delta).length > 0 ? undefined : toDelta(message);
 }
 
-/** Returns the reason in lower case. Some backends send null or "" in all chunks but the last. */
+/**
+ * Returns the reason in lower case. Some backends send null, "" or "null" (DashScope) in all chunks
+ * but the last.
+ */
 export function finishReasonOf(choice: ChatChunk): string | undefined {
   const reason = choice['finish_reason'];
-  return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
+  return typeof reason === 'string' && !NO_REASON.has(reason) ? reason.toLowerCase() : undefined;
 }
+
+const NO_REASON: ReadonlySet<string> = new Set(['', 'null']);
 
 /** The words of a delta, and the field that has them. */
 interface Words {

@@ -44,6 +44,8 @@ export interface OutputWriter {
   /** Writes the text that was held because it could be the beginning of a tag, or said again. */
   release(): void;
   hasNamelessCall(): boolean;
+  /** Whether something was said, and every call has all of its arguments. */
+  isWhole(): boolean;
   closeCompleted(): void;
   closeCut(): void;
   /** Of the output, as `outputLengthOf` measures it. */
@@ -156,6 +158,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     },
     hasCalls: (choiceIndex) => calls.hasOf(choiceIndex),
     hasNamelessCall: () => calls.hasNameless(),
+    isWhole: () => calls.areWhole() && (calls.hasAny() || hasImage || hasMessage()),
     closeCompleted() {
       writeLastSpace();
       writeUnclosedThought();

@@ -6,7 +6,7 @@ import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
 import { NOTHING_REPORTED, readReported, sumOfReported, type Reported } from './usage.ts';
-import { isCutOff, readFinishReason, readFinishReasons } from './finish-reason.ts';
+import { endOf, finishOf, givenUp, isCutOff, worseOf, type End } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface TranslatorOptions extends OutputWriterOptions {
@@ -56,6 +56,8 @@ export interface Translator {
   readonly ended: boolean;
   /** Whether the finish reason has come, so that only usage can follow. */
   readonly finishing: boolean;
+  /** The first finish reason of which nobody knows what it means. */
+  readonly unknownReason: string | undefined;
 }
 
 /**
@@ -67,7 +69,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let output = createOutputWriter(log, options);
   let sawChoice = false;
   /** By the index of the choice. */
-  const finishReasons = new Map<number, string>();
+  const ends = new Map<number, End>();
   let serviceTier: string | undefined;
   let spent: Spent | undefined;
   /** Whether the answer is asked for after a compaction. */
@@ -111,7 +113,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     fail(error) {
       attempt(() => {
-        if (finishReasons.size > 0 && isCutOff(error)) finish(true);
+        if (ends.size > 0 && isCutOff(error)) finish(true);
         else endFailed('failed', error);
       });
       return takeEvents();
@@ -137,6 +139,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     failure: null,
     ended: false,
     finishing: false,
+    unknownReason: undefined,
   };
   return translator;
 
@@ -169,20 +172,30 @@ export function createTranslator(options: TranslatorOptions): Translator {
       sawChoice = true;
       output.writeChoice(choice, index);
       const reason = finishReasonOf(choice);
-      if (reason !== undefined && finishReasons.size < MAX_CHOICES) finishReasons.set(index, reason);
+      if (reason !== undefined && ends.size < MAX_CHOICES) noteEnd(index, reason);
     }
-    translator.finishing = finishReasons.size > 0;
+    translator.finishing = ends.size > 0;
+  }
+
+  function noteEnd(index: number, reason: string): void {
+    const end = endOf(reason);
+    ends.set(index, worseOf(ends.get(index) ?? end, end));
+    if (end === 'unknown') translator.unknownReason ??= reason;
   }
 
   function finish(done: boolean): void {
     output.release();
-    const reasons = [...finishReasons].flatMap(([index, reason]) => (isOtherAnswer(index) ? [] : [reason]));
-    const last = readFinishReasons(reasons, done && sawChoice);
+    const counted = [...ends].flatMap(([index, end]) => (isOtherAnswer(index) ? [] : [end]));
+    const last = finishOf(counted, done && sawChoice);
     // Where an answer is cut, nobody can say which choices belong to it.
     if (last.kind !== 'failed') writeOthers();
     switch (last.kind) {
       case 'completed':
         endCompleted();
+        return;
+      case 'unknown':
+        if (output.isWhole()) endCompleted();
+        else endFailed('failed', givenUp());
         return;
       case 'incomplete':
         endIncomplete(last.reason);
@@ -208,13 +221,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function isOtherAnswer(index: number, isSame = false): boolean {
     const first = output.firstChoice;
     if (first === undefined || index === first) return false;
-    return [first, index].every((one) => (isSame ? finishReasons.has(one) : isAnswer(one)));
+    return [first, index].every((one) => (isSame ? ends.has(one) : isAnswer(one)));
   }
 
   function isAnswer(index: number): boolean {
-    const reason = finishReasons.get(index);
-    if (reason === undefined || ENDS_IN_CALLS.has(reason) || output.hasCalls(index)) return false;
-    return readFinishReason(reason, true).kind !== 'failed';
+    const end = ends.get(index);
+    return end !== undefined && end !== 'called' && end !== 'failed' && !output.hasCalls(index);
   }
 
   function endCompleted(): void {
@@ -272,8 +284,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return { ...snapshot, usage: translator.reported.usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
 }
-
-const ENDS_IN_CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tool_use']);
 
 const ENDS: ReadonlySet<ResponseEvent['type']> = new Set([
   'error',

@@ -65,6 +65,25 @@ describe('the meter of a chat completion', () => {
       length: 1,
     },
     {
+      name: 'is given up in other words',
+      chunks: [chunk({ content: 'a' }, 'network_error'), chunk({}, 'stop')],
+      end: 'done',
+      failure: 'upstream_error',
+      length: 1,
+    },
+    {
+      name: 'ends with some output for a reason that nobody knows',
+      chunks: [chunk({ content: 'a' }, 'other')],
+      end: 'done',
+      length: 1,
+    },
+    {
+      name: 'ends without output for a reason that nobody knows',
+      chunks: [chunk({}, 'other')],
+      end: 'done',
+      failure: 'upstream_error',
+    },
+    {
       name: 'has thoughts, refusals and arguments',
       chunks: [
         chunk({ reasoning_content: '12345' }),
