@@ -138,17 +138,14 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
   const translator = openTranslator(incoming, plan, created, services);
   const reply = incoming.openReply(translator, plan, UNHINDERED);
-  const events = [...translator.start(), ...translator.feed([NO_OUTPUT]), ...translator.end(true)];
+  const events = [...translator.start(), ...translator.feed([NOTHING_USED]), ...translator.endWithoutAnswer()];
   reply.answered({});
   reply.end(events);
 }
 
 const UNHINDERED: ReplyGate = { signal: createStopController().signal, whenDecided: () => undefined };
 
-const NO_OUTPUT = {
-  choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-};
+const NOTHING_USED = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } };
 
 function openTranslator(
   incoming: IncomingCreate,

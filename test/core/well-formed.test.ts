@@ -83,7 +83,7 @@ describe('a pair that a backend cuts', () => {
         const isCustom = 'tools' in request;
         for (const piece of [isCustom ? '{"input":"x' : 'x', '\ud83d', end])
           events.push(...machine.feed([chunk(piece)]));
-        events.push(...machine.feed([chunkOf({}, 'stop')]), ...machine.end(true));
+        events.push(...machine.feed([chunkOf({}, 'length')]), ...machine.end(true));
         const deltas = events.flatMap((event) => ('delta' in event ? [event.delta] : []));
         expect(deltas.every((delta) => delta.isWellFormed() && delta !== '')).to.equal(true);
         expect(deltas.join('')).to.equal(`x${end === 'a\ude00b' ? '\ufffd' : ''}${rest}`);

@@ -165,7 +165,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       leave('completed');
       calls.closeAll();
       // Without a message or a call the Agents SDK asks again, and each time is paid.
-      if ((calls.hasAny() || hasImage) && !hasMessageOrCall()) writeEmptyMessage();
+      if (!hasMessageOrCall()) writeEmptyMessage();
       writeRestOfState();
     },
     closeCut() {

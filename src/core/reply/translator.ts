@@ -32,6 +32,8 @@ export interface Translator {
   /** Must be called at most once, before the answer. */
   addSpent(spent: Spent): void;
   addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
+  /** Completes a response for which no answer was asked. */
+  endWithoutAnswer(): readonly ResponseEvent[];
   /** `done` says whether the answer had `[DONE]`. */
   end(done: boolean): readonly ResponseEvent[];
   /** After the finish reason a broken connection loses nothing, and the answer ends normally. */
@@ -103,8 +105,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
       attempt(() => {
         output.writeCompaction(encryptedContent);
         isResumed = !isLast;
-        if (isLast) endCompleted();
+        if (isLast) complete();
       });
+      return takeEvents();
+    },
+    endWithoutAnswer() {
+      attempt(complete);
       return takeEvents();
     },
     end(done) {
@@ -235,6 +241,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return;
     }
     output.closeCompleted();
+    complete();
+  }
+
+  function complete(): void {
     translator.ended = true;
     log.emit({
       type: 'response.completed',

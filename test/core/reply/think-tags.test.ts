@@ -161,8 +161,8 @@ describe('a block that the template opened', () => {
   });
 
   it('is no answer when the model opened it again, or closed it', () => {
-    expect(read([chunkOf({ content: '<think>Hmm.' }, 'stop')])).to.deep.equal([['thought: Hmm.']]);
-    expect(read([chunkOf({ content: 'Hmm.</think>\n' }, 'stop')])).to.deep.equal([['thought: Hmm.']]);
+    expect(read([chunkOf({ content: '<think>Hmm.' }, 'stop')])).to.deep.equal([['thought: Hmm.'], ['']]);
+    expect(read([chunkOf({ content: 'Hmm.</think>\n' }, 'stop')])).to.deep.equal([['thought: Hmm.'], ['']]);
   });
 
   for (const [name, dialect, request] of [
