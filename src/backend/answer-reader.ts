@@ -3,7 +3,7 @@ import type { ChatChunk } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
 import { excessOf } from '../core/json-size.ts';
-import { errorIn, readErrorBody } from './error-body.ts';
+import { errorIn, readErrorBody, speaksOfError } from './error-body.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
 
@@ -139,7 +139,8 @@ function readCompletion(bytes: Buffer, toError: AnswerReaderOptions['toError']):
   if (isObject(completion)) {
     const error = errorIn(completion);
     if (error !== undefined) return { ...NOTHING, failure: toError(bodyOf(error)) };
-    if (Array.isArray(completion['choices'])) return { chunks: [chunkFromCompletion(completion)], done: true };
+    const isChat = Array.isArray(completion['choices']) && !speaksOfError(completion);
+    if (isChat) return { chunks: [chunkFromCompletion(completion)], done: true };
   }
   // Some backends explain an error with status 200 (Google sends it in a list).
   const isExplained = completion !== undefined && readErrorBody(text).message !== '';

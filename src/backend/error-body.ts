@@ -34,6 +34,8 @@ const MESSAGE_FIELDS = [
   'Message',
   'error_message',
   'error_msg',
+  'status_msg',
+  'base_resp',
   'errorMessage',
   'error_description',
   'fault',
@@ -64,23 +66,27 @@ function readWhole(body: string): ErrorBody {
 
 /**
  * Returns the error in a chunk or a completion; undefined if there is none. OpenRouter puts it into
- * the choice; old versions of vLLM and SGLang make the whole object the error.
+ * the choice, and MiniMax beside the choices (platform.minimax.io/docs/api-reference/errorcode); old
+ * versions of vLLM and SGLang make the whole object the error.
  */
 export function errorIn(answer: ChatChunk): unknown {
-  const { error, object, choices } = answer;
+  const { error, object, choices, base_resp: base } = answer;
   if (saysSomething(error)) return error;
   if (object === 'error' || error === true) return answer;
+  if (isObject(base) && Boolean(base['status_code'])) return base;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isObject(choice) && saysSomething(choice['error']) ? choice['error'] : undefined;
 }
 
 /** Whether the chunk is none of a chat, but speaks of an error in words of its own. */
 export function speaksOfError(chunk: ChatChunk): boolean {
-  if (Array.isArray(chunk['choices']) || isObject(chunk['usage'])) return false;
-  return ['errors', 'message', 'detail', 'msg', 'error_msg', 'error_message', 'error_code'].some((field) =>
-    Boolean(chunk[field]),
-  );
+  const { choices, usage, code, error_code: errorCode = code } = chunk;
+  if ((Array.isArray(choices) && choices.length > 0) || isObject(usage) || SUCCESS.has(errorCode)) return false;
+  return Boolean(errorCode) || firstWords(chunk, { depth: 0, readsStrings: false }).message !== '';
 }
+
+/** Home-made servers have an envelope for good news, too. */
+const SUCCESS: ReadonlySet<unknown> = new Set([0, 200, '0', '200', 'ok', 'OK', 'success', 'Success']);
 
 function saysSomething(error: unknown): boolean {
   if (typeof error === 'string') return error !== '';

@@ -84,9 +84,11 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   }
 
   function noteChunk(chunk: ChatChunk): void {
+    perhapsError = speaksOfError(chunk) ? chunk : undefined;
+    // As the first event it would begin an answer that is none.
+    if (perhapsError !== undefined) return;
     chunks.push(chunk);
     isFinished ||= choicesOf(chunk).some(({ choice }) => finishReasonOf(choice) !== undefined);
-    perhapsError = speaksOfError(chunk) ? chunk : undefined;
   }
 
   function noteRepeated(chunk: ChunkOrText): void {

@@ -319,6 +319,11 @@ describe('the chat backend', () => {
         { text: `\uFEFF\n\n \r\n${JSON.stringify(completion('Hi'))}` },
         { text: 'Hi', done: true },
       ],
+      [
+        'a completion in an envelope of success',
+        { json: { ...completion('Hi'), code: 0, msg: 'success', base_resp: { status_code: 0, status_msg: '' } } },
+        { text: 'Hi', done: true },
+      ],
       ['a completion with error: null', { json: { ...completion('Hi'), error: null } }, { text: 'Hi', done: true }],
     ] as const satisfies readonly (readonly [string, Reply, object])[]) {
       for (const [kind, request] of [
@@ -449,6 +454,21 @@ describe('the chat backend', () => {
       [
         'a bare message in a 200',
         { json: { code: 401, msg: 'Who are you?' } },
+        { code: 'invalid_api_key', status: 401, message: 'Who are you?' },
+      ],
+      [
+        'a bare message beside no choices in a 200',
+        { json: { choices: [], code: 429, msg: 'Slow down' } },
+        { code: 'rate_limit_exceeded', status: 429, message: 'Slow down' },
+      ],
+      [
+        "MiniMax's error in a 200",
+        { json: { choices: null, base_resp: { status_code: 1002, status_msg: 'Slow down' } } },
+        { code: 'upstream_error', status: 502, message: 'Slow down' },
+      ],
+      [
+        'a bare message as the only event',
+        { sse: [{ code: 401, msg: 'Who are you?' }] },
         { code: 'invalid_api_key', status: 401, message: 'Who are you?' },
       ],
       [

@@ -201,6 +201,7 @@ describe('errorIn', () => {
     { error: { message: '', code: null } },
     { choices: [{ error: null }] },
     { choices: [] },
+    { choices: [], base_resp: { status_code: 0, status_msg: '' } },
     { choices: 'x' },
     { choices: [null] },
     { object: 'chat.completion.chunk', choices: [{ delta: { content: 'error' } }] },
@@ -219,6 +220,10 @@ describe('errorIn', () => {
     [{ error: { status: 400 } }, { status: 400 }],
     [{ error: { code: 500 }, choices: [{ delta: {} }] }, { code: 500 }],
     [{ choices: [{ error: { message: 'boom' } }] }, { message: 'boom' }],
+    [
+      { choices: [{}], base_resp: { status_code: 1002, status_msg: 'boom' } },
+      { status_code: 1002, status_msg: 'boom' },
+    ],
     [
       { object: 'error', message: 'boom' },
       { object: 'error', message: 'boom' },

@@ -125,23 +125,34 @@ describe('the SSE reader', () => {
       { type: 'error', message: 'boom' },
       { status: 500, message: 'boom' },
       { errors: ['boom'] },
+      { choices: [], error_message: 'boom' },
+      { choices: null, code: 'InvalidParameter', message: 'boom' },
     ].flatMap((error) =>
       ['data: [DONE]\n\n', ''].map((end) => ({
         name: `${JSON.stringify(error)} at the end, ${end === '' ? 'without' : 'with'} [DONE]`,
         text: `data: {"choices":[]}\n\ndata: ${JSON.stringify(error)}\n\n${end}`,
-        expected: outcome([{ choices: [] }, error], { failure: error }),
+        expected: outcome([{ choices: [] }], { failure: error }),
       })),
     ),
     {
       name: 'such words between chunks, which are no error',
       text: 'data: {"message":"loading"}\n\ndata: {"choices":[]}\n\ndata: [DONE]\n\n',
-      expected: outcome([{ message: 'loading' }, { choices: [] }], { done: true }),
+      expected: outcome([{ choices: [] }], { done: true }),
     },
     {
       name: 'such words after the finish reason, which lose nothing',
       text: 'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: {"message":"bye"}\n\ndata: [DONE]\n\n',
-      expected: outcome([{ choices: [{ finish_reason: 'stop' }] }, { message: 'bye' }], { done: true }),
+      expected: outcome([{ choices: [{ finish_reason: 'stop' }] }], { done: true }),
     },
+    ...[
+      { code: 0, msg: 'success' },
+      { code: 200, message: 'OK' },
+      { choices: [], base_resp: { status_code: 0 } },
+    ].map((chunk) => ({
+      name: `${JSON.stringify(chunk)} at the end, which is no error`,
+      text: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`,
+      expected: outcome([chunk], { done: true }),
+    })),
     ...['[1]', '"text"', '12', 'true'].map((json) => ({
       name: `data that is ${json} in place of an object`,
       text: `data: ${json}\n\ndata: {"a":1}\n\n`,

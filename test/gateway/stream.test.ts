@@ -242,6 +242,13 @@ describe('a stream of the gateway', () => {
     const firstEvents = [
       { name: 'an error object', sse: 'data: {"error":{"message":"No.","code":429}}\n\n', status: 429 },
       { name: 'an event named error', sse: 'event: error\ndata: {"message":"No.","code":400}\n\n', status: 400 },
+      { name: 'an error in other words', sse: 'data: {"code":500,"msg":"No."}\n\ndata: [DONE]\n\n', status: 502 },
+      { name: 'an error beside no choices', sse: 'data: {"choices":[],"code":429,"msg":"No."}\n\n', status: 429 },
+      {
+        name: "MiniMax's error",
+        sse: 'data: {"choices":null,"base_resp":{"status_code":1002,"status_msg":"No."}}\n\n',
+        status: 502,
+      },
       { name: 'an error after comments', sse: ': wait\n\n: wait\n\ndata: {"error":"No."}\n\n', status: 502 },
     ];
     for (const { name, sse, status } of firstEvents) {
@@ -335,6 +342,12 @@ describe('a stream of the gateway', () => {
       { name: 'the answer ends without a finish reason', end: ({ end }) => end(), code: 'upstream_error' },
       { name: 'the connection is closed', end: ({ cut }) => cut('close'), code: 'upstream_error' },
       { name: 'the connection is reset', end: ({ cut }) => cut('reset'), code: 'upstream_error' },
+      {
+        name: 'an error in other words comes before [DONE]',
+        end: ({ sse }) => void sse({ choices: [], error_message: 'Overloaded.' }, '[DONE]'),
+        code: 'upstream_error',
+        message: 'Overloaded.',
+      },
       { name: 'the finish reason is error', end: ({ sse }) => void sse(chunkOf({}, 'error')), code: 'upstream_error' },
       {
         name: 'an event is no JSON',
