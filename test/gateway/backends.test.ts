@@ -255,6 +255,10 @@ describe('BACKENDS_FILE', () => {
     b.always(failing(500));
     const list = await (await fetch(`${gateway.url}/v1/models`, { headers: HEADERS })).json();
     expect(idsOf(list)).to.deep.equal(['x', 'llama-3', 'y', 'other']);
+    for (const [id, status] of Object.entries({ 'llama-3': 200, other: 200, 'llama-4': 404 })) {
+      a.always({ json: { detail: 'Not Found' }, status: 404 });
+      expect((await fetch(`${gateway.url}/v1/models/${id}`, { headers: HEADERS })).status).to.equal(status);
+    }
   });
 
   it('tells the operator how the backends are, and is not ready while all of them rest', async () => {

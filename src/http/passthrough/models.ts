@@ -11,8 +11,8 @@ export type Offers = (name: string, backendModel: string) => boolean;
 
 /** Returns the first models of the list with the aliases, filtered by `offers`; undefined if it is no list. */
 export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Offers): object | undefined {
-  const all: unknown = isObject(list) ? list['data'] : undefined;
-  if (!isObject(list) || !isList(all)) return undefined;
+  const all = modelsOf(list);
+  if (!isObject(list) || all === undefined) return undefined;
   const data = firstModels(all);
   const models = data.filter(isObject);
   const known = new Set(models.map((model) => model['id']));
@@ -25,6 +25,12 @@ export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Of
       ),
     );
   return { ...list, data: [...data, ...added].filter((model) => isOffered(model, aliases, offers)) };
+}
+
+/** Returns what a list of models has in it; undefined if it is no list. */
+export function modelsOf(list: unknown): readonly unknown[] | undefined {
+  const data: unknown = isObject(list) ? list['data'] : undefined;
+  return isList(data) ? data : undefined;
 }
 
 function isOffered(model: unknown, aliases: ModelAliases, offers: Offers): boolean {
@@ -48,8 +54,8 @@ export interface Known {
 
 /** Returns the list with what is known of its models. */
 export function describeModels(list: object, aliases: ModelAliases, known: Known): object {
-  const data: unknown = isObject(list) ? list['data'] : undefined;
-  return isList(data) ? { ...list, data: data.map((model) => describeModel(model, aliases, known)) } : list;
+  const data = modelsOf(list);
+  return data === undefined ? list : { ...list, data: data.map((model) => describeModel(model, aliases, known)) };
 }
 
 /** The first names of the operator's settings are those of Groq and OpenRouter. */

@@ -16,7 +16,15 @@ import { callerOf } from '../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
-import { describeModel, describeModels, listWithAliases, namedModel, type Known, type ModelAliases } from './models.ts';
+import {
+  describeModel,
+  describeModels,
+  listWithAliases,
+  modelsOf,
+  namedModel,
+  type Known,
+  type ModelAliases,
+} from './models.ts';
 import type { Proxies, RoutedForwarding } from './proxies.ts';
 import { countUnreadReply } from '../stalled-client.ts';
 import { untilServed } from '../until-served.ts';
@@ -49,8 +57,8 @@ export function createPassthrough(options: PassthroughOptions): Router {
   const isNothingKnown = (): boolean => models.present === null && prices.present === null && !refusals.any();
   const known = (): Known => ({ models: models.present, prices: prices.present, refusals });
 
-  const forward = (req: Request, res: Response, forwarding: Partial<RoutedForwarding> = {}): Promise<void> => {
-    const { path = pathOf(req), route = firstRoute(backends.specs) } = forwarding;
+  const forward = (req: Request, res: Response, forwarding: Asked): Promise<void> => {
+    const { path, route = firstRoute(backends.specs) } = forwarding;
     const { backendHeaders, identity, noteAccepted } = callerOf(res);
     // An answer to HEAD would have nothing to edit.
     if (forwarding.edit !== undefined) req.method = 'GET';
@@ -66,19 +74,24 @@ export function createPassthrough(options: PassthroughOptions): Router {
     });
   };
 
-  const forwardByModel = async (req: Request, res: Response): Promise<void> => {
+  const forwardByModel = async (req: Request, res: Response, path: string): Promise<void> => {
     const bytes = await readBody(req, { maxBytes: maxBodyBytes });
     const caller = callerOf(res);
     const incoming = { facts: factsOf(res), caller, body: { bytes }, isServed: () => res.closed };
     const { route, edits } = await preparation.route(incoming);
-    return forward(req, res, { ...(route !== undefined && { route }), body: splice(incoming.body.bytes, edits) });
+    return forward(req, res, { path, ...(route !== undefined && { route }), body: splice(incoming.body.bytes, edits) });
   };
 
   router
     .route('/chat/completions')
-    .post((req, res) => (needsModel(backends.specs) ? forwardByModel(req, res) : forward(req, res)))
+    .post((req, res) => {
+      const path = pathOf(req, '/chat/completions');
+      return needsModel(backends.specs) ? forwardByModel(req, res, path) : forward(req, res, { path });
+    })
     .all(methodNotAllowed('POST'));
 
+  // With the gateway's own key the list is the same for all callers.
+  const isShared = keyOwner === 'gateway';
   let kept: { readonly list: unknown; readonly untilMs: number } | undefined;
   /** Ends when the list is kept, or cannot be. */
   let lookup: Promise<void> | undefined;
@@ -90,65 +103,85 @@ export function createPassthrough(options: PassthroughOptions): Router {
 
   router
     .route('/models/*id')
-    .get((req, res) => {
-      const name = req.params.id.join('/');
-      const route = backends.routes.choose(name, () => name);
-      const { modelAliases: aliases } = route;
-      const model = aliases.get(name);
-      if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
-      const isAsIs = isNothingKnown();
-      const described = (found: unknown): object | undefined => {
-        const entry = describeModel(found, aliases, known());
-        return isObject(entry) ? entry : undefined;
-      };
-      if (model === undefined && isAsIs) return forward(req, res, { route });
-      if (model === undefined) {
-        return forward(req, res, { route, edit: (status, found) => (status === 200 ? described(found) : undefined) });
-      }
-      return forward(req, res, {
-        route,
-        path: `/models/${encodeURIComponent(model)}`,
-        // Many backends only have the list. The alias exists in any case.
-        edit: (status, found) =>
-          NO_ANSWER.has(status) || status === 200
-            ? described(namedModel(name, status === 200 ? found : undefined))
-            : undefined,
-      });
-    })
+    .get((req, res) => sendModel(req, res, req.params.id))
     .all(methodNotAllowed('GET'));
 
-  const forwardUnmetered = async (req: Request, res: Response): Promise<void> => {
+  const forwardUnmetered = async (req: Request, res: Response, path: string): Promise<void> => {
     const headers = await admission.admitUnmetered(callerOf(res).key);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     const hasModel = backends.specs.length > 1 && req.method === 'POST' && req.is('application/json') !== false;
-    return hasModel ? forwardByModel(req, res) : forward(req, res);
+    return hasModel ? forwardByModel(req, res, path) : forward(req, res, { path });
   };
 
   async function sendModels(req: Request, res: Response): Promise<void> {
     const { key } = callerOf(res);
     const forCodex = req.query['client_version'] !== undefined;
-    // With the gateway's own key the list is the same for all callers.
-    const isShared = keyOwner === 'gateway';
     const aliases = aliasesOf(backends.specs);
-    const isMerged = backends.specs.length > 1;
-    const isAsIs = !isMerged && aliases.size === 0 && !forCodex && isNothingKnown();
-    if (!isShared && isAsIs) {
-      await forward(req, res);
-      return;
-    }
-    const toList = (answer: unknown): object | undefined => {
+    const path = forCodex ? '/models' : pathOf(req, '/models');
+    const isAsIs = backends.specs.length === 1 && aliases.size === 0 && !forCodex && isNothingKnown();
+    if (!isShared && isAsIs) return forward(req, res, { path });
+    return sendFromList(req, res, path, (answer) => {
       const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
       const list = listed && describeModels(listed, aliases, known());
       // A list that cannot be parsed cannot be filtered by what the key may use.
       if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
       return forCodex ? withCodexModels(list) : list;
+    });
+  }
+
+  /** Asks the backend for the model, and looks into the list where the backend has no answer: many only have the list. */
+  async function sendModel(req: Request, res: Response, segments: readonly string[]): Promise<void> {
+    // A slash at the end leaves an empty segment.
+    const name = (segments.at(-1) === '' ? segments.slice(0, -1) : segments).join('/');
+    const route = backends.routes.choose(name, () => name);
+    const { modelAliases: aliases } = route;
+    const model = aliases.get(name);
+    if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
+    const path =
+      model === undefined
+        ? pathOf(req, '/models').replace(/^([^?]*)\/(?=\?|$)/, '$1')
+        : `/models/${encodeURIComponent(model)}`;
+    const described = (found: unknown): object | undefined => {
+      const entry = describeModel(found, aliases, known());
+      return isObject(entry) ? entry : undefined;
     };
+    try {
+      await forward(req, res, {
+        route,
+        path,
+        edit(status, found) {
+          // LM Studio answers 200 to a path that it does not have.
+          const isModel = status === 200 && isObject(found) && typeof found['id'] === 'string';
+          if (status !== 200 && !NO_ANSWER.has(status)) return undefined;
+          // The alias exists in any case.
+          if (model !== undefined) return described(namedModel(name, isModel ? found : undefined));
+          if (!isModel) throw modelNotFound();
+          return isNothingKnown() ? undefined : described(found);
+        },
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError && thrown.code === 'model_not_found')) throw thrown;
+      await sendFromList(req, res, '/models', (list) => {
+        const entry = described(modelsOf(list)?.find((listed) => isObject(listed) && listed['id'] === name));
+        if (entry === undefined) throw modelNotFound();
+        return entry;
+      });
+    }
+  }
+
+  /** Sends what `toReply` makes of the list of all backends. Where it makes nothing, the answer goes on as it is. */
+  async function sendFromList(
+    req: Request,
+    res: Response,
+    path: string,
+    toReply: (list: unknown) => object | undefined,
+  ): Promise<void> {
     const keptNow = (): typeof kept => (kept !== undefined && nowMs() < kept.untilMs ? kept : undefined);
     // One that fails is waited for once, as the next may fail as late.
     if (keptNow() === undefined) await lookup;
     const present = keptNow();
     if (present !== undefined) {
-      res.json(toList(present.list));
+      res.json(toReply(present.list));
       countUnreadReply(res);
       return;
     }
@@ -160,7 +193,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
       end();
     };
     try {
-      await (isMerged ? sendMerged(res, toList, keep) : sendList());
+      await (backends.specs.length > 1 ? sendMerged(res, toReply, keep) : sendList());
     } finally {
       end();
       if (lookup === ended) lookup = undefined;
@@ -169,12 +202,11 @@ export function createPassthrough(options: PassthroughOptions): Router {
     function sendList(): Promise<void> {
       return forward(req, res, {
         // What a caller's query leaves out must not be missing for the others.
-        ...((isShared || forCodex) && { path: '/models' }),
+        path: isShared ? '/models' : path,
         edit(status, answer) {
           if (status !== 200) return undefined;
-          const list = toList(answer);
-          if (list !== undefined) keep(answer);
-          return list;
+          if (modelsOf(answer) !== undefined) keep(answer);
+          return toReply(answer);
         },
       });
     }
@@ -197,12 +229,14 @@ export function createPassthrough(options: PassthroughOptions): Router {
   }
 
   for (const path of options.passthroughPaths) {
-    router.use(path.replace(/^\/v1/, ''), allow(METHODS), (req, res) => forwardUnmetered(req, res));
+    const own = path.replace(/^\/v1/, '');
+    router.use(own, allow(METHODS), (req, res) => forwardUnmetered(req, res, pathOf(req, own)));
   }
 
   return router;
 }
 
+type Asked = Partial<RoutedForwarding> & Pick<RoutedForwarding, 'path'>;
 type Specs = PassthroughOptions['backends']['specs'];
 
 /** Paths without a model go to the first backend. */
@@ -221,15 +255,19 @@ function aliasesOf(specs: Specs): ModelAliases {
   return new Map(specs.toReversed().flatMap(({ modelAliases }) => [...modelAliases]));
 }
 
-const NO_ANSWER = new Set([404, 405, 501]);
+/** What servers say to a path that they do not have. */
+const NO_ANSWER = new Set([400, 404, 405, 501]);
 
 function allow(methods: readonly string[]): RequestHandler {
   const refuse = methodNotAllowed(...methods);
   return (req, res, next) => (methods.includes(req.method) ? next() : refuse(req, res, next));
 }
 
-/** Returns path and query below `/v1`. Throws ApiError if a backend might resolve another path. */
-function pathOf(req: Request): string {
+/**
+ * Returns path and query below `/v1`, with the route in its own spelling: Express takes other letters' case, and a slash at
+ * the end. Throws ApiError if a backend might resolve another path.
+ */
+function pathOf(req: Request, route: string): string {
   const path = req.originalUrl.replace(/^\w+:\/\/[^/?]*/, '').replace(/^(?:\/api)?\/v1/i, '');
   const segments = decoded(path.split('?', 1)[0] ?? '').split(/[/\\]/);
   if (segments.some((segment) => segment === '.' || segment === '..')) throw new ApiError('not_found');
@@ -237,7 +275,7 @@ function pathOf(req: Request): string {
   if (segments.some((segment) => segment.startsWith('..') || /%|\0/.test(segment))) {
     throw new ApiError('invalid_request', { message: 'The path has a segment that backends read in different ways.' });
   }
-  return path;
+  return route + path.slice(route.length).replace(/^\/(?=\?|$)/, '');
 }
 
 function decoded(path: string): string {

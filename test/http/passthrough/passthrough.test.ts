@@ -241,6 +241,23 @@ describe('passthrough', () => {
       ]);
     });
 
+    for (const [typed, sent] of [
+      ['/v1/chat/completions/', '/v1/chat/completions'],
+      ['/V1/Chat/Completions?A=/', '/v1/chat/completions?A=/'],
+      ['/v1/Models/', '/v1/models'],
+      ['/api/v1/MODELS/Org/M%2F1/?a=/', '/v1/models/Org/M%2F1?a=/'],
+      ['/v1/Embeddings/', '/v1/embeddings'],
+      ['/v1/Embeddings/A/', '/v1/embeddings/A/'],
+    ] as const) {
+      it(`gives a route its own spelling: ${typed}`, async () => {
+        await open({ passthroughPaths: ['/v1/embeddings'] });
+        backend.always({ json: { id: 'm' } });
+        const method = /models/i.test(typed) ? 'GET' : 'POST';
+        await call(typed, { method, ...(method === 'POST' && { body: '{}' }) });
+        expect(backend.requests.map(({ path }) => path)).to.deep.equal([sent]);
+      });
+    }
+
     const kept: { name: string; method: string; path: string; status: number }[] = [
       { name: 'other paths', method: 'GET', path: '/v1/files', status: 404 },
       { name: 'other methods of chat completions', method: 'GET', path: '/v1/chat/completions', status: 405 },
@@ -918,5 +935,33 @@ describe('passthrough', () => {
       await call('/v1/models/meta%2Fllama');
       expect(backend.requests[0]?.path).to.equal('/v1/models/meta%2Fllama');
     });
+  });
+
+  describe('of a backend that has only a list of models', () => {
+    const models = ['plain', 'org/model', 'tag:7b', 'with space'].map((id) => ({ id, object: 'model', created: 1 }));
+    const nothings = [
+      { status: 404, type: 'application/json', body: '{"detail":"Not Found"}' },
+      { status: 405, type: 'text/html', body: '<h1>405</h1>' },
+      { status: 200, type: 'application/json', body: '{"error":"Unexpected endpoint or method."}' },
+    ];
+
+    for (const nothing of nothings) {
+      for (const upstreamApiKey of [undefined, 'sk-own']) {
+        it(`finds each of them in it after a ${nothing.status}, with the key ${upstreamApiKey ?? 'of the caller'}`, async () => {
+          await open({ ...(upstreamApiKey !== undefined && { upstreamApiKey }) });
+          backend.always(({ request, start, end }) => {
+            const isList = request.path === '/v1/models';
+            start(isList ? 200 : nothing.status, { 'content-type': isList ? 'application/json' : nothing.type });
+            end(isList ? JSON.stringify({ object: 'list', data: models }) : nothing.body);
+          });
+          for (const name of ['plain', 'org/model', 'org%2Fmodel', 'tag:7b', 'tag%3A7b', 'with%20space', 'plain/']) {
+            const response = await call(`/v1/models/${name}`);
+            const id = decodeURIComponent(name).replace(/\/$/, '');
+            expect(await response.json()).to.deep.equal(models.find((model) => model.id === id));
+          }
+          expect(await errorOf(await call('/v1/models/other'))).to.include({ status: 404, code: 'model_not_found' });
+        });
+      }
+    }
   });
 });
