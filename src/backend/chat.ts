@@ -1,9 +1,9 @@
 import type { ChatBatch, Connected } from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import type { ApiError } from '../core/errors.ts';
+import { encodeJson } from '../core/encode-json.ts';
 import { lazily } from '../core/lazily.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
@@ -310,14 +310,9 @@ function toSending(request: ChatBody): Pick<Sending, 'body' | 'optional'> {
 
 /** Returns the JSON of the request without these fields. */
 export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): RequestBody {
-  if (!isEncoded(request)) return toJson(withoutFields(withoutWithin(request, leftOut), leftOut));
+  if (!isEncoded(request)) return encodeJson(withoutFields(withoutWithin(request, leftOut), leftOut));
   const { bulk, ...fields } = request;
-  return [Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk];
-}
-
-/** Clients cut text in the middle of an emoji, and strict JSON readers refuse the whole body. */
-function toJson(fields: object): string {
-  return toWellFormedJson(JSON.stringify(fields));
+  return [encodeJson(withoutFields(fields, leftOut)).subarray(0, -1), bulk];
 }
 
 function acceptOf(stream: boolean): string {

@@ -44,7 +44,7 @@ export interface BackendConnection {
   abort(): void;
 }
 
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 2 * 1024 * 1024;
 /** Node makes 32 reads of 64 KiB in one turn of the event loop. After so much others have their turn. */
 const TURN_BYTES = 128 * 1024;
 const LINGER_MS = 1000;

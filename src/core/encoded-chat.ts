@@ -1,5 +1,5 @@
 import type { ChatRequest } from './chat.ts';
-import { toWellFormedJson } from './well-formed.ts';
+import { encodeJson } from './encode-json.ts';
 
 /** In UTF-16 code units of JSON. */
 const MAX_SMALL_LENGTH = 16 * 1024;
@@ -35,16 +35,17 @@ export type ChatBody = ChatRequest | EncodedChat;
 /** Exact integers (exact-integers.ts) cannot be sent from the thread as values. */
 const LONG_INTEGER = /\d{16}/;
 
-const encoder = new TextEncoder();
-
 /** Returns the chat request with bytes in memory of their own, so that they can be transferred. */
 export function encodeChat(chat: ChatRequest): EncodedChat {
   const entries = Object.entries(chat);
   const small = Object.fromEntries(entries.filter(([name, value]) => isSmall(name, value)));
   const large = Object.fromEntries(entries.filter(([name]) => !Object.hasOwn(small, name)));
-  const json = toWellFormedJson(JSON.stringify(large));
-  return { ...small, model: chat.model, bulk: encoder.encode(`,${json.slice(1)}`) };
+  const bulk = encodeJson(large);
+  bulk[0] = COMMA;
+  return { ...small, model: chat.model, bulk };
 }
+
+const COMMA = 0x2c;
 
 function isSmall(name: string, value: unknown): boolean {
   if (!SMALL.some((small) => small === name)) return false;

@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { array, assert, constant, dictionary, jsonValue, oneof, property, string } from 'fast-check';
+import { encodeJson } from '../../src/core/encode-json.ts';
+
+describe('encodeJson', () => {
+  it('writes what JSON.stringify writes, in UTF-8, with long lists at the end', () => {
+    // The fields whose names are numbers come first in any object.
+    const name = string().map((text) => `_${text}`);
+    const value = oneof(jsonValue(), string({ unit: 'binary' }), constant(undefined)).filter((inner) => !isLong(inner));
+    const list = array(jsonValue({ maxDepth: 2, stringUnit: 'binary' }), { minLength: 8, maxLength: 12 });
+    assert(
+      property(dictionary(name, value), dictionary(name, list), (others, lists) => {
+        const fields = { ...others };
+        for (const named of Object.keys(lists)) Reflect.deleteProperty(fields, named);
+        Object.assign(fields, lists);
+        expect(encodeJson(fields).toString()).to.equal(JSON.stringify(fields));
+      }),
+    );
+  });
+
+  it('writes the replacement character for half of a surrogate pair', () => {
+    const messages = ['cut: \ud83d', 'whole: 😀', '', '', '', '', '', '\udc00'];
+    expect(JSON.parse(encodeJson({ messages, user: '\udc00' }).toString())).to.deep.equal({
+      messages: ['cut: \ufffd', 'whole: 😀', '', '', '', '', '', '\ufffd'],
+      user: '\ufffd',
+    });
+  });
+
+  it('keeps the digits of exact integers', () => {
+    const seed = JSON.rawJSON('9007199254740993');
+    const tools = Array.from({ length: 9 }, () => seed);
+    expect(encodeJson({ seed, tools }).toString()).to.equal(JSON.stringify({ seed, tools }));
+  });
+
+  it('has memory of its own, which can be moved to another thread', () => {
+    const bytes = encodeJson({ a: 1 });
+    expect(bytes.buffer.byteLength).to.equal(bytes.length);
+  });
+});
+
+function isLong(value: unknown): boolean {
+  return Array.isArray(value) && value.length >= 8;
+}
