@@ -73,18 +73,13 @@ export function echoOf(request: Omit<CreateResponse, 'input'>, tools: Pick<Reply
   };
 }
 
-/** Returns the response without its echo. */
-export function withoutEcho(response: ResponseResource): Omit<ResponseResource, keyof Echo> {
-  const {
-    instructions: _instructions,
-    tools: _tools,
-    tool_choice: _choice,
-    text: _text,
-    reasoning: _reasoning,
-    metadata: _metadata,
-    ...rest
-  } = response;
-  return rest;
+/** Returns the response without its echo, and the echo. */
+export function splitEcho(response: ResponseResource): {
+  readonly rest: Omit<ResponseResource, keyof Echo>;
+  readonly echo: Echo;
+} {
+  const { instructions, tools, tool_choice: choice, text, reasoning, metadata, ...rest } = response;
+  return { rest, echo: { instructions, tools, tool_choice: choice, text, reasoning, metadata } };
 }
 
 /** Hosted tools were not offered, so the echo leaves them out. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import { isList } from '../../core/json.ts';
-import { withoutEcho } from '../../core/reply/initial-response.ts';
+import { splitEcho } from '../../core/reply/initial-response.ts';
 
 /** JSON in pieces that follow each other. */
 export type Pieces = readonly (string | Uint8Array)[];
@@ -14,6 +14,7 @@ export interface PiecesWriter {
 
 /** In UTF-16 code units. */
 const LONG_TEXT = 256 * 1024;
+const LONG_INSTRUCTIONS = 1024;
 /** To write them takes most of the time of an event. */
 const MANY_LOGPROBS = 16;
 /** Nobody can guess it, so no other text is taken for it. */
@@ -21,9 +22,11 @@ const HOLE = randomUUID();
 
 /**
  * Writes what is long only once: the last events of an answer repeat its text and its log
- * probabilities, and all responses repeat what a large request says (`echo`).
+ * probabilities, and all responses repeat the instructions and the tools of the request. Where they
+ * are not in the responses, `givenEcho` takes their place.
  */
-export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
+export function createPiecesWriter(givenEcho: Uint8Array | undefined): PiecesWriter {
+  let echo = givenEcho;
   let last: { readonly text: string; readonly bytes: Uint8Array } | undefined;
   let lastLogprobs: { readonly list: readonly unknown[]; readonly length: number; readonly json: string } | undefined;
   let deltaLength = 0;
@@ -42,19 +45,21 @@ export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
         const repeats = isLong() && event.type !== 'response.output_text.annotation.added';
         return repeats ? write(event) : undefined;
       }
-      if (!isLong() && echo === undefined) return undefined;
       const { type, response, ...rest } = event;
-      return [`{"type":"${type}","response":`, ...writeResponse(response), `,${JSON.stringify(rest).slice(1)}`];
+      if (hasLongEcho(response)) echo ??= Buffer.from(JSON.stringify(splitEcho(response).echo).slice(1, -1));
+      if (!isLong() && echo === undefined) return undefined;
+      const pieces = writeResponse(response, isLong() ? write : writeWhole);
+      return [`{"type":"${type}","response":`, ...pieces, `,${JSON.stringify(rest).slice(1)}`];
     },
-    response: (response) =>
-      echo === undefined && response.output_text.length < LONG_TEXT
-        ? [JSON.stringify(response)]
-        : writeResponse(response),
+    response(response) {
+      const isShort = response.output_text.length < LONG_TEXT;
+      return writeResponse(response, isShort ? writeWhole : write);
+    },
   };
 
-  function writeResponse(response: ResponseResource): Pieces {
-    if (echo === undefined) return write(response);
-    const pieces = write(withoutEcho(response));
+  function writeResponse(response: ResponseResource, writeRest: (rest: object) => Pieces): Pieces {
+    if (echo === undefined) return writeRest(response);
+    const pieces = writeRest(splitEcho(response).rest);
     const end = String(pieces.at(-1)).slice(0, -1);
     return [...pieces.slice(0, -1), `${end},`, echo, '}'];
   }
@@ -82,4 +87,13 @@ export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
     if (last?.text !== text) last = { text, bytes: Buffer.from(JSON.stringify(text)) };
     return last.bytes;
   }
+}
+
+function writeWhole(value: object): Pieces {
+  return [JSON.stringify(value)];
+}
+
+/** A small one is written again in less time than it takes to write it as a piece. */
+function hasLongEcho({ instructions, tools }: ResponseResource): boolean {
+  return tools.length > 0 || (instructions?.length ?? 0) >= LONG_INSTRUCTIONS;
 }
