@@ -2,6 +2,7 @@
 import type { Profiler } from 'node:inspector';
 import { Command, Option } from 'commander';
 import type { Window } from './load.ts';
+import { agentsLoad } from './loads/agents.ts';
 import { imageLoad, turnsLoad } from './loads/inputs.ts';
 import { jsonLoad } from './loads/json.ts';
 import { streamLoad } from './loads/streams.ts';
@@ -10,11 +11,17 @@ import { formatNumber, formatTable } from './report.ts';
 import { openStage, writeResult } from './stage.ts';
 import { DIRECT, RECORDS } from './targets.ts';
 
+interface Wanted {
+  readonly concurrency: number;
+  readonly bytes: number;
+}
+
 const LOADS = {
-  json: jsonLoad,
-  streams: streamLoad,
-  turns: (_concurrency: number, window: Window) => turnsLoad(1000, window),
-  image: (_concurrency: number, window: Window) => imageLoad(window),
+  json: ({ concurrency }: Wanted, window: Window) => jsonLoad(concurrency, window),
+  streams: ({ concurrency }: Wanted, window: Window) => streamLoad(concurrency, window),
+  agents: ({ concurrency: agents, bytes }: Wanted, window: Window) => agentsLoad({ agents, bytes }, window),
+  turns: (_wanted: Wanted, window: Window) => turnsLoad(1000, window),
+  image: (_wanted: Wanted, window: Window) => imageLoad(window),
 } as const;
 type Frame = Profiler.Profile['nodes'][number]['callFrame'];
 
@@ -26,15 +33,25 @@ try {
     .description('Writes a CPU profile of a target under a load, and shows which functions used the time.')
     .addOption(new Option('--load <load>', 'what to ask').choices(Object.keys(LOADS)).default('json'))
     .addOption(
-      new Option('--concurrency <number>', 'how many at a time, of json and streams').argParser(Number).default(64),
+      new Option('--concurrency <number>', 'how many at a time, of json, streams and agents')
+        .argParser(Number)
+        .default(64),
     )
+    .addOption(new Option('--bytes <number>', 'the history of agents').argParser(Number).default(100_000))
     .addOption(new Option('--target <name>', 'what to profile').choices(names).default(RECORDS))
     .addOption(new Option('--seconds <number>', 'for how long').argParser(Number).default(5))
     .addOption(new Option('--top <number>', 'how many functions to show').argParser(Number).default(30))
     .parse()
-    .opts<{ load: keyof typeof LOADS; concurrency: number; target: string; seconds: number; top: number }>();
+    .opts<{
+      load: keyof typeof LOADS;
+      concurrency: number;
+      bytes: number;
+      target: string;
+      seconds: number;
+      top: number;
+    }>();
   const target = await stage.start(options.target);
-  const load = LOADS[options.load](options.concurrency, { warmUpMs: 2000, countedMs: 1000 * options.seconds });
+  const load = LOADS[options.load](options, { warmUpMs: 2000, countedMs: 1000 * options.seconds });
   await target.child.ask('startProfile');
   const figures = await load.measure(target);
   const profile = await target.child.ask<Profiler.Profile>('stopProfile');
