@@ -3,7 +3,7 @@ import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import type { Backends } from '../../backend/backends.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import { ApiError } from '../../core/errors.ts';
-import { measureJson } from '../../core/json-size.ts';
+import { type JsonSize, measureJson } from '../../core/json-size.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Models } from '../../core/models.ts';
 import { parseJson } from '../../core/parse-json.ts';
@@ -120,17 +120,18 @@ export function openPreparation(options: PreparationOptions): Preparation {
     close: () => thread.close(),
   };
 
-  function measured({ bytes }: Body): 'large' | { readonly excess: string | undefined } {
+  /** Returns undefined for a small body. */
+  function measured({ bytes }: Body): 'large' | JsonSize | undefined {
     if (bytes.length > maxBytesHere) return 'large';
-    if (bytes.length <= UNMEASURED_BYTES) return { excess: undefined };
-    const { values, excess } = measureJson(bytes);
-    return values > MAX_VALUES_HERE ? 'large' : { excess };
+    if (bytes.length <= UNMEASURED_BYTES) return undefined;
+    const size = measureJson(bytes);
+    return size.values > MAX_VALUES_HERE ? 'large' : size;
   }
 
   /** Returns the parsed body; undefined for one that the thread parses. */
   function parsedHere(body: Body): unknown {
     const size = measured(body);
-    return size === 'large' ? undefined : parseJson(body.bytes, size.excess);
+    return size === 'large' ? undefined : parseJson(body.bytes, size);
   }
 
   /** As `parsedHere`, for a body that may refer to much that is remembered. */
