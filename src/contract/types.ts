@@ -1410,7 +1410,7 @@ export interface AdditionalTools {
   status?: string;
 }
 /**
- * The compaction of a longer history, which this gateway made for this caller. It replaces all items before it.
+ * The compaction of a longer history, which this gateway made for this caller. It replaces all items before it. One that cannot be read replaces nothing, and the model is told so.
  */
 export interface InputCompaction {
   type: 'compaction';
@@ -1678,7 +1678,7 @@ export interface OwnDialect {
    */
   systemRole?: 'developer' | 'system' | 'as-given';
   /**
-   * Whether developer and system text is merged into one message at the beginning.
+   * Where developer and system text stands. With merged-first, what comes before everything else is one message, and what comes later is a user message in its place that says whose it is.
    */
   systemPlace?: 'merged-first' | 'in-place';
   /**

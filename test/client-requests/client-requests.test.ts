@@ -7,10 +7,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { DIALECTS } from '../../src/core/dialects.ts';
+import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
+import type { ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
 import { validateCreateResponse } from '../../src/requests/preparation/validate.ts';
+import { expectLonger } from '../support/chat-prefix.ts';
 
 const RECORDED = join(import.meta.dirname, '../../../shared/research/client-requests');
 const GOLDEN = join(import.meta.dirname, 'golden');
@@ -24,6 +26,8 @@ const REFUSED: Readonly<Record<string, { readonly param: string; readonly messag
 type Json = Readonly<Record<string, unknown>>;
 
 describe('requests of clients', () => {
+  const sessions = recordedSessions();
+
   describe(`as they were recorded (${recordedNames().length} found)`, () => {
     for (const name of recordedNames()) {
       const { body } = readJson(join(RECORDED, `${name}.json`)) as { body: Json };
@@ -51,6 +55,17 @@ describe('requests of clients', () => {
     }
   });
 
+  describe(`keep the prefix of the turn before (${sessions.length} sessions of ${turnsIn(sessions)} turns found)`, () => {
+    for (const { name, turns } of sessions) {
+      it(`in the session of ${name}, in all dialects`, () => {
+        for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
+          const chats = turns.map((body) => toChat(body, dialect));
+          for (const [index, chat] of chats.slice(1).entries()) expectLonger(chat, chats[index], dialect);
+        }
+      });
+    }
+  });
+
   it('are all named that have an expectation', () => {
     if (!existsSync(RECORDED)) return;
     const expected = readdirSync(GOLDEN).map((file) => file.replace('.chat.json', ''));
@@ -58,28 +73,63 @@ describe('requests of clients', () => {
   });
 });
 
-function recordedNames(): string[] {
-  const files = existsSync(RECORDED) ? readdirSync(RECORDED) : [];
+interface Session {
+  readonly name: string;
+  readonly turns: readonly Json[];
+}
+
+/** Each recorded request holds the turns before it, and each of those was sent when the model had not yet answered. */
+function recordedSessions(): Session[] {
+  const names = [...recordedNames(), ...recordedNames('more').map((name) => join('more', name))];
+  return names.flatMap((name) => {
+    const { body } = readJson(join(RECORDED, `${name}.json`)) as { body: Json };
+    const { input } = body;
+    if (REFUSED[name] !== undefined || !Array.isArray(input)) return [];
+    const ends = input.flatMap((item, index) =>
+      index > 0 && isOfModel(item) && !isOfModel(input[index - 1]) ? [index] : [],
+    );
+    const turns = [...ends, input.length].map((end) => ({ ...body, input: input.slice(0, end) }));
+    return turns.length > 1 ? [{ name, turns }] : [];
+  });
+}
+
+function turnsIn(sessions: readonly Session[]): number {
+  return sessions.reduce((sum, { turns }) => sum + turns.length, 0);
+}
+
+function isOfModel({ type = 'message', role }: { readonly type?: string; readonly role?: string }): boolean {
+  return type === 'message' ? role === 'assistant' : type === 'reasoning' || type.endsWith('_call');
+}
+
+function recordedNames(folder = ''): string[] {
+  const path = join(RECORDED, folder);
+  const files = existsSync(path) ? readdirSync(path) : [];
   return files.filter((file) => file.endsWith('.json')).map((file) => file.replace(/\.json$/, ''));
 }
 
 function translate(body: Json): unknown {
-  const request = validateCreateResponse(withProperties(body));
-  const { chat } = toChatRequest(request, {
-    dialect: DIALECTS.generic,
+  return JSON.parse(JSON.stringify(toChat(body, 'generic')));
+}
+
+function toChat(body: Json, dialect: DialectName): ChatRequest {
+  const request = validateCreateResponse(withProperties(JSON.parse(JSON.stringify(body))));
+  return toChatRequest(request, {
+    dialect: DIALECTS[dialect],
     modelAliases: new Map(),
     hostedTools: 'drop',
-    upstreamDialect: 'generic',
+    upstreamDialect: dialect,
     openSeal: () => undefined,
     // Their thoughts came from this model.
     usedFields: { of: () => 'reasoning_content' },
-  });
-  return JSON.parse(JSON.stringify(chat));
+  }).chat;
 }
 
-/** The recorder has left the names of long `properties` only, as one text: `<path, edits>`. */
+/**
+ * The recorder has left the names of long `properties` only, as one text: `<path, edits>`. Another text stands for the
+ * rest of a long list of tools.
+ */
 function withProperties(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withProperties);
+  if (Array.isArray(value)) return value.filter((one) => !/^… \d+ more: /.test(String(one))).map(withProperties);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {

@@ -26,9 +26,14 @@ const REQUEST: CreateResponse = {
   user: 'u',
 };
 
-const MERGED = [{ role: 'system', content: 'One\n\nTwo' }];
 const FIRST = [{ role: 'system', content: 'One' }];
 const LAST = [{ role: 'system', content: 'Two' }];
+const TOLD = [
+  {
+    role: 'user',
+    content: '[Message of the developer, which is not from the user:]\n\nTwo\n\n[End of the message of the developer.]',
+  },
+];
 const HI = { role: 'user', content: 'Hi' };
 const NO = { role: 'assistant', content: 'No.' };
 const USAGE = { stream_options: { include_usage: true } };
@@ -38,7 +43,7 @@ const EFFORT = { reasoning_effort: 'low' };
 const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   generic: {
     chat: {
-      messages: [...MERGED, HI, NO],
+      messages: [...FIRST, HI, NO, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -82,12 +87,18 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
     thinkTags: false,
   },
   vllm: {
-    chat: { messages: [...MERGED, HI, { ...NO, reasoning: 'Hmm.' }], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
+    chat: {
+      messages: [...FIRST, HI, { ...NO, reasoning: 'Hmm.' }, ...TOLD],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
     thinkTags: true,
   },
   sglang: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...FIRST, HI, { ...NO, reasoning_content: 'Hmm.' }, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -97,7 +108,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   llamacpp: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...FIRST, HI, { ...NO, reasoning_content: 'Hmm.' }, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -106,12 +117,18 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
     thinkTags: true,
   },
   ollama: {
-    chat: { messages: [...MERGED, HI, { ...NO, reasoning: 'Hmm.' }], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
+    chat: {
+      messages: [...FIRST, HI, { ...NO, reasoning: 'Hmm.' }, ...TOLD],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
     thinkTags: true,
   },
   lmstudio: {
     chat: {
-      messages: [...MERGED, HI, NO],
+      messages: [...FIRST, HI, NO, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -131,7 +148,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   moonshot: {
     chat: {
-      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      messages: [...FIRST, HI, { ...NO, reasoning_content: 'Hmm.' }, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -141,7 +158,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   google: {
     chat: {
-      messages: [...MERGED, HI, NO],
+      messages: [...FIRST, HI, NO, ...TOLD],
       ...USAGE,
       max_tokens: 9,
       ...EFFORT,
@@ -152,7 +169,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   mistral: {
     chat: {
       messages: [
-        ...MERGED,
+        ...FIRST,
         HI,
         {
           role: 'assistant',
@@ -161,6 +178,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
             { type: 'text', text: 'No.' },
           ],
         },
+        ...TOLD,
       ],
       max_tokens: 9,
       reasoning_effort: 'high',
@@ -191,7 +209,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
     thinkTags: false,
   },
   together: {
-    chat: { messages: [...MERGED, HI, NO], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
+    chat: { messages: [...FIRST, HI, NO, ...TOLD], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
     thinkTags: true,
   },
 };

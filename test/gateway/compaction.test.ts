@@ -391,32 +391,40 @@ describe('compaction', () => {
   });
 
   describe('that cannot be read', () => {
+    /** Returns how the backend is told of a compaction, and what the caller reads about it. */
     const readAgain = async (encrypted: string, by = caller) => {
-      const reply = await by.create({
+      const { status, headers } = await by.create({
         model: 'm',
         input: [user('Hi'), { type: 'compaction', encrypted_content: encrypted }, user('Go on.')],
       });
-      return reply.status === 200 ? 'read' : readError(reply);
+      const told = JSON.stringify(backend.requests.at(-1)?.body);
+      const sentence = /\[An earlier part of this conversation was compacted elsewhere[^\]]*\]/.exec(told)?.[0];
+      const dropped = headers.get('x-dropped-items');
+      return { status, isRead: told.includes('It looked.'), ...(sentence !== undefined && { sentence, dropped }) };
     };
-    const REFUSED = { type: 'invalid_request_error', code: 'invalid_request', param: 'input[1].encrypted_content' };
+    const READ = { status: 200, isRead: true };
+    const TOLD = {
+      status: 200,
+      isRead: false,
+      sentence: '[An earlier part of this conversation was compacted elsewhere and cannot be read here.]',
+      dropped: 'compaction',
+    };
 
-    it('is refused by its path, wherever it was cut or changed', async () => {
+    it('is told as a sentence, wherever it was cut or changed', async () => {
       const sealed = await sealOf('It looked.');
       backend.always(answer());
-      expect(await readAgain(sealed)).to.equal('read');
-      const asked = backend.requests.length;
+      expect(await readAgain(sealed)).to.deep.equal(READ);
       const cut = Array.from({ length: sealed.length }, (_, length) => sealed.slice(0, length));
       const changed = Array.from(
         sealed,
         (sign, at) => sealed.slice(0, at) + (sign === 'A' ? 'B' : 'A') + sealed.slice(at + 1),
       );
       for (const damaged of [...cut, ...changed, `${sealed}A`, ` ${sealed}`, 'ü'.repeat(100), '\0']) {
-        expect(await readAgain(damaged), damaged).to.deep.include(REFUSED);
+        expect(await readAgain(damaged), damaged).to.deep.equal(TOLD);
       }
-      expect(backend.requests).to.have.length(asked);
     });
 
-    it('is refused to another caller, by another gateway, and in the place of reasoning', async () => {
+    it('is told as a sentence to another caller, by another gateway, and in the place of reasoning', async () => {
       const sealed = await sealOf('It looked.');
       backend.reply({
         sse: [{ choices: [{ index: 0, delta: { reasoning_content: 'Hm.' } }] }, text('Hi'), finish('stop')],
@@ -424,19 +432,14 @@ describe('compaction', () => {
       const { output: items } = await create({ input: 'Hi', include: ['reasoning.encrypted_content'] });
       const reasoning = encryptedOf(items);
       backend.always(answer());
-      expect(await readAgain(sealed, callerOf(gateway.url, 'another-key'))).to.deep.include(REFUSED);
-      expect(await readAgain(reasoning)).to.deep.include(REFUSED);
+      expect(await readAgain(sealed, callerOf(gateway.url, 'another-key'))).to.deep.equal(TOLD);
+      expect(await readAgain(reasoning)).to.deep.equal(TOLD);
 
       await create({ input: [{ type: 'reasoning', encrypted_content: sealed }, user('Hi')] });
       expect(JSON.stringify(backend.requests.at(-1)?.body)).not.to.include('It looked.');
 
       await reopen({ GATEWAY_SECRET: 'the secret of another gateway' });
-      expect(await readAgain(sealed)).to.deep.include(REFUSED);
-    });
-
-    it('is refused with a sentence that says what to do', async () => {
-      const refused = await readAgain('gAAAAABodHRwczovL2V4YW1wbGUuY29tLw==');
-      expect(refused).to.have.property('message').that.includes('Send the items that it stands for instead.');
+      expect(await readAgain(sealed)).to.deep.equal(TOLD);
     });
 
     it('is read with the secret that was there before', async () => {
@@ -445,7 +448,7 @@ describe('compaction', () => {
       const sealed = await sealOf('It looked.');
       backend.always(answer());
       await reopen({ GATEWAY_SECRET: second, GATEWAY_SECRET_PREVIOUS: first });
-      expect(await readAgain(sealed)).to.equal('read');
+      expect(await readAgain(sealed)).to.deep.equal(READ);
     });
   });
 

@@ -258,7 +258,6 @@ describe('items that cannot be told to the model', () => {
   });
 
   const added = { type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] };
-  const foreignCompaction = { type: 'compaction', encrypted_content: 'gAAAAABo' };
   const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
   const refused: readonly { name: string; input: readonly unknown[]; param: string; instructions?: string }[] = [
     { name: 'nothing but them', input: FOREIGN_ITEMS, param: 'input' },
@@ -278,7 +277,6 @@ describe('items that cannot be told to the model', () => {
       input: [user('Hi'), ...Array.from({ length: 10_000 }, () => ({ type: 'of_tomorrow' }))],
       param: 'input',
     },
-    { name: 'a foreign compaction', input: [user('Hi'), foreignCompaction], param: 'input[1].encrypted_content' },
   ];
   for (const { name, param, ...request } of refused) {
     it(`do not make good what is a 400: ${name}`, async () => {

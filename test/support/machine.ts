@@ -8,6 +8,7 @@ import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/co
 import { maxCallsOf } from '../../src/core/request/tool-choice.ts';
 import { initialResponse } from '../../src/core/reply/initial-response.ts';
 import { thinkTagsFor, type ThinkTags } from '../../src/core/reply/think-tags.ts';
+import type { ThoughtsForm } from '../../src/core/reply/reply-state.ts';
 import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
 import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/contract/types.ts';
 
@@ -19,6 +20,9 @@ export interface MachineSettings {
   readonly seals?: boolean;
   readonly maxSealedLength?: number;
   readonly onLeftOut?: () => void;
+  /** The field in which the model has sent thoughts before. */
+  readonly usedField?: ThoughtsForm;
+  readonly openCompaction?: (sealed: string) => string | undefined;
 }
 
 export const TEST_UNIQUE = toUniquePart('0123456789abcdef0123456789abcdef');
@@ -34,6 +38,8 @@ export function openMachine(
     seals = true,
     maxSealedLength = Infinity,
     onLeftOut = () => undefined,
+    usedField,
+    openCompaction = () => undefined,
   }: MachineSettings = {},
 ): Translator & { readonly chat: ChatRequest } {
   const { chat, tools, usedCallIds } = toChatRequest(request, {
@@ -41,6 +47,8 @@ export function openMachine(
     upstreamDialect: dialect,
     modelAliases: new Map(),
     hostedTools: 'drop',
+    openCompaction,
+    usedFields: { of: () => usedField },
     ...(seals && { openSeal: (sealed) => sealed }),
   });
   const translator = createTranslator({

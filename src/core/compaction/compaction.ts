@@ -39,7 +39,7 @@ export function planCompactionOnTheWay(
   const { input } = request;
   if (typeof input === 'string') return undefined;
   const start = currentTurnOf(input);
-  if (!leavesOut(input, start, keptLengthFor(threshold))) return undefined;
+  if (!leavesOut(input, start, keptLengthFor(threshold), options.openCompaction)) return undefined;
   return {
     chat: askForSummary(request, options),
     resume: (encryptedContent) => ({

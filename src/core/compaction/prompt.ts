@@ -30,3 +30,7 @@ const BEFORE =
 const AFTER = '[End of the summary. The conversation goes on from here.]';
 
 export const CUT_SHORT = '[The summary was cut off here, since it had reached its limit.]';
+
+/** Stands for a summary that another service or key has sealed: what is lost must not be lost in silence. */
+export const UNREADABLE_SUMMARY =
+  '[An earlier part of this conversation was compacted elsewhere and cannot be read here.]';

@@ -3,7 +3,7 @@ import type { ChatPart } from '../chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './parts.ts';
 import { isList, isObject } from '../json.ts';
 import { readBoundedJson } from '../json-size.ts';
-import { toContext } from '../compaction/prompt.ts';
+import { toContext, UNREADABLE_SUMMARY } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { toWellFormedJson } from '../well-formed.ts';
@@ -146,11 +146,10 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
       ...((state !== undefined || reply === undefined) && { isForeign: true }),
     };
   },
-  compaction(item, { path, openCompaction }) {
+  compaction(item, { forms, openCompaction }) {
     const summary = openCompaction?.(item.encrypted_content);
-    // Going on without the summary would silently forget the conversation.
-    if (summary === undefined) throw unreadableCompaction(`${path}.encrypted_content`);
-    return { kind: 'user', content: toContext(summary) };
+    if (summary === undefined) forms.leaveOut?.(item.type);
+    return { kind: 'user', content: summary === undefined ? UNREADABLE_SUMMARY : toContext(summary) };
   },
   compaction_trigger: () => 'folded',
   configuration_update: () => 'folded',
@@ -176,7 +175,12 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
 export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
   if (isKnown(item)) return convert(item.type, item, place);
   const hosted = toHostedCall(item, place.forms);
-  return hosted === undefined ? 'left out' : { kind: 'assistant', refusal: '', ...hosted };
+  if (hosted === undefined) return 'left out';
+  const { text, media } = hosted;
+  const { type }: { readonly type: string } = item;
+  if (!type.endsWith('_output')) return { kind: 'assistant', text, refusal: '', media };
+  // The client has sent it, so that what the model says next is an answer to it.
+  return { kind: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
 }
 
 /** Whether the model is told of items of this type. Others are left out. */
@@ -220,15 +224,6 @@ function toUserOutput(
   const media = mediaOf(output, `${path}.output`, forms);
   const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
   return { kind: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
-}
-
-function unreadableCompaction(param: string): ApiError {
-  return new ApiError('invalid_request', {
-    param,
-    message:
-      `${param} cannot be read: it was changed on its way, or was not made here for this API key. ` +
-      'Send the items that it stands for instead.',
-  });
 }
 
 /** Only user messages hold images and files in the chat format. */

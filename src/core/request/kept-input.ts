@@ -1,7 +1,7 @@
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../../contract/types.ts';
 import { toItemId, type UniquePart } from '../ids.ts';
 import { isHostedCallType } from './hosted-calls.ts';
-import { isToldType } from './items.ts';
+import { isToldType, type OpenSeal } from './items.ts';
 
 /** The limits count UTF-16 code units. Only whole messages are kept, the newest first. */
 const MAX_KEPT_LENGTH = 64 * 1024;
@@ -18,9 +18,18 @@ export function keptLengthFor(threshold: number | undefined): number {
   return Math.min(MAX_KEPT_LENGTH, threshold ?? MAX_KEPT_LENGTH);
 }
 
-/** Returns a function that says, by the index of an item, whether the backend gets it. */
-export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (index: number) => boolean {
-  const compaction = items.findLastIndex(({ type }) => type === 'compaction');
+/**
+ * Returns a function that says, by the index of an item, whether the backend gets it. A compaction
+ * that cannot be opened replaces nothing.
+ */
+export function inForceOf(
+  items: readonly InputItem[],
+  maxKeptLength: number,
+  openCompaction: OpenSeal | undefined,
+): (index: number) => boolean {
+  const compaction = items.findLastIndex(
+    (item) => item.type === 'compaction' && openCompaction?.(item.encrypted_content) !== undefined,
+  );
   if (compaction < 0) return () => true;
   const kept = keptBefore(items, compaction, maxKeptLength);
   return (index) => index >= compaction || kept.has(index);
@@ -40,8 +49,13 @@ export function currentTurnOf(items: readonly InputItem[]): number {
 }
 
 /** Whether a compaction before this index would leave out anything that the backend gets now. */
-export function leavesOut(items: readonly InputItem[], start: number, maxKeptLength: number): boolean {
-  const isInForce = inForceOf(items, maxKeptLength);
+export function leavesOut(
+  items: readonly InputItem[],
+  start: number,
+  maxKeptLength: number,
+  openCompaction: OpenSeal | undefined,
+): boolean {
+  const isInForce = inForceOf(items, maxKeptLength, openCompaction);
   const kept = keptBefore(items, start, maxKeptLength);
   return items.slice(0, start).some((item, index) => isInForce(index) && saysSomething(item) && !kept.has(index));
 }

@@ -117,7 +117,7 @@ function toPieces(
   if (typeof request.input === 'string')
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
   const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
-  const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)));
+  const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)), openCompaction);
   const lost: string[] = [];
   const pastForms = { ...forms, leaveOut: (type: string) => void lost.push(type) };
   const lastReply = request.input.findLastIndex(isOfModel);
@@ -128,7 +128,7 @@ function toPieces(
     const piece = toPiece(item, {
       path: `input[${index}]`,
       nameTowardsBackend,
-      forms: index < lastReply || isOutput(item) ? pastForms : forms,
+      forms: index < lastReply || isOutput(item) || item.type === 'compaction' ? pastForms : forms,
       openSeal,
       openCompaction,
       origin,

@@ -20,15 +20,20 @@ const MAX_ENDING_LENGTH = 8;
 const SEPARATOR = '__';
 const MIN_NAMESPACE_LENGTH = 8;
 
-/** Assigns names in both directions. No generated name takes a valid name of an offered tool. */
-export function createToolNames(offered: readonly ToolRef[]): ToolNames {
+/**
+ * Assigns names in both directions. No generated name takes a valid name of a tool that was offered
+ * in the same group, and no later group changes a name, since the backend has read it.
+ */
+export function createToolNames(...groups: readonly (readonly ToolRef[])[]): ToolNames {
   const backendNames = new Map<string, string>();
   const originals = new Map<string, ToolRef>();
   const lastNumbers = new Map<string, number>();
 
-  for (const tool of offered) if (isOwnName(tool)) towardsBackend(tool);
-  for (const tool of offered) if (BACKEND_NAME.test(flatName(tool))) towardsBackend(tool);
-  for (const tool of offered) towardsBackend(tool);
+  for (const offered of groups) {
+    for (const tool of offered) if (isOwnName(tool)) towardsBackend(tool);
+    for (const tool of offered) if (BACKEND_NAME.test(flatName(tool))) towardsBackend(tool);
+    for (const tool of offered) towardsBackend(tool);
+  }
   return { towardsBackend, originals };
 
   function towardsBackend(tool: ToolRef): string {

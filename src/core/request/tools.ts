@@ -170,18 +170,21 @@ export function planTools(
   const offers = new Map<string, Offer>();
   const dropped = new Set<string>();
   let given = 0;
-  for (const { tool, path } of givenTools(request)) {
-    const found = toOffers(tool, { path });
-    given += found.length;
-    if (given > MAX_TOOLS) throw tooManyTools(path);
+  const groups = givenTools(request).map(({ tools, path }) => {
+    const found = tools.flatMap((tool, index) => {
+      const offered = toOffers(tool, { path: `${path}[${index}]` });
+      given += offered.length;
+      if (given > MAX_TOOLS) throw tooManyTools(`${path}[${index}]`);
+      return offered;
+    });
     for (const offer of found) {
       if ('tool' in offer) offers.set(toolKey(offer.tool), offer);
       else if (hostedTools === 'drop') dropped.add(offer.hosted);
       else throw hostedToolError(offer.hosted, `${offer.path}.type`);
     }
-  }
-  const tools = [...offers.values()].map((offer) => offer.tool);
-  const names = createToolNames(tools);
+    return found.flatMap((offer) => ('tool' in offer ? [offer.tool] : []));
+  });
+  const names = createToolNames(...groups);
   const offeredCount = names.originals.size;
   const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
   const held = holdToolChoice(request.tool_choice, toolChoice, isOffered, names.towardsBackend);
@@ -288,12 +291,13 @@ export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
   );
 }
 
+/** Returns the tools of the request, then those of each item. */
 function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input'>) {
-  const given = tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
+  const given = [{ tools, path: 'tools' }];
   if (typeof input === 'string') return given;
-  for (const [itemIndex, item] of input.entries()) {
+  for (const [index, item] of input.entries()) {
     if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
-    for (const [index, tool] of item.tools.entries()) given.push({ tool, path: `input[${itemIndex}].tools[${index}]` });
+    given.push({ tools: item.tools, path: `input[${index}].tools` });
   }
   return given;
 }

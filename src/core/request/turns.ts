@@ -10,7 +10,7 @@ import type {
 } from '../chat.ts';
 import { plainFieldOf, type Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
-import type { Piece, ReasoningPiece } from './items.ts';
+import type { AssistantPiece, Piece, ReasoningPiece } from './items.ts';
 import type { ReplyState, ThoughtsForm } from '../reply/reply-state.ts';
 import { unreachable } from '../errors.ts';
 import { hasState } from '../reply/chunk.ts';
@@ -34,6 +34,8 @@ interface AssistantTurn {
   readonly media: ChatPart[];
   readonly calls: Call[];
   readonly place: number;
+  /** How often the model had been asked before, as far as the history shows. */
+  readonly round: number;
   answered: boolean;
   /** The calls by what they say, once an id is repeated. */
   callsByContent?: Map<string, Call>;
@@ -60,7 +62,8 @@ export const NO_OUTPUT = 'No output was recorded for this call.';
 
 /**
  * Returns the messages in the order that strict backends need: the outputs of a turn follow its
- * calls directly, whatever order the client replayed. `usedField` is the one in which the model has
+ * calls directly, whatever order the client replayed. A longer history adds messages behind those
+ * that the backend has read, and changes none of them. `usedField` is the one in which the model has
  * sent thoughts before.
  */
 export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedField?: ThoughtsForm): ChatMessage[] {
@@ -71,21 +74,18 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
   const toCallId = createCallIds(callIds, dialect.callIds);
   const unanswered = new Map<string, { readonly turn: AssistantTurn; readonly calls: Call[] }[]>();
   const turnsOfCall = new Map<string, AssistantTurn[]>();
+  let rounds = 0;
 
   for (const piece of pieces) {
     switch (piece.kind) {
       case 'system':
-        if (piece.text === '') break;
-        if (dialect.systemPlace === 'merged-first') systemTexts.push(piece.text);
-        else turns.push({ kind: 'message', message: { role: systemRole(piece.role), content: piece.text } });
+        if (piece.text !== '') addSystem(piece);
         break;
       case 'user':
         turns.push({ kind: 'message', message: { role: 'user', content: piece.content } });
         break;
       case 'assistant':
-        if (piece.text !== '') currentTurn().texts.push(piece.text);
-        if (piece.refusal !== '') currentTurn().refusals.push(piece.refusal);
-        if (piece.media !== undefined) currentTurn().media.push(...piece.media);
+        addSaid(piece);
         break;
       case 'reasoning':
         if (piece.text !== '' || piece.state !== undefined) currentTurn().reasoning.push(piece);
@@ -111,9 +111,29 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
     return dialect.systemRole === 'as-given' ? given : dialect.systemRole;
   }
 
+  function addSystem({ role, text }: Extract<Piece, { kind: 'system' }>): void {
+    if (dialect.systemPlace === 'merged-first' && turns.length === 0) {
+      systemTexts.push(text);
+      return;
+    }
+    const message: ChatMessage =
+      dialect.systemPlace === 'merged-first'
+        ? { role: 'user', content: `${DEVELOPER_SAYS}\n\n${text}\n\n${END_OF_DEVELOPER}` }
+        : { role: systemRole(role), content: text };
+    turns.push({ kind: 'message', message });
+  }
+
+  function addSaid({ text, refusal, media = [] }: AssistantPiece): void {
+    const turn = currentTurn();
+    if (text !== '') turn.texts.push(text);
+    if (refusal !== '') turn.refusals.push(refusal);
+    turn.media.push(...media);
+  }
+
   function currentTurn(): AssistantTurn {
     const last = turns.at(-1);
     if (last?.kind === 'assistant' && !last.answered) return last;
+    if (last?.kind === 'message') rounds += 1;
     const turn: AssistantTurn = {
       kind: 'assistant',
       texts: [],
@@ -122,6 +142,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
       media: [],
       calls: [],
       place: turns.length,
+      round: rounds,
       answered: false,
     };
     turns.push(turn);
@@ -173,12 +194,13 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
 
   /**
    * Backends reuse call ids in later turns, so an output belongs to the nearest earlier turn with
-   * an unanswered call of that id.
+   * an unanswered call of that id. Once the model has answered a later message, it has read that the
+   * call has no output.
    */
   function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
     const waiting = unanswered.get(piece.callId);
     const nearest = waiting?.at(-1);
-    const call = nearest?.calls.shift();
+    const call = nearest?.turn.round === rounds ? nearest.calls.shift() : undefined;
     if (nearest === undefined || call === undefined) {
       if (!isRepeatedOutput(piece)) turns.push({ kind: 'message', message: toOrphanMessage(piece) });
       return;
@@ -193,6 +215,10 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
     return turnsOfCall.get(callId)?.at(-1)?.repeatedOutputs?.has(contentOf(callId, text)) ?? false;
   }
 }
+
+/** A template that merges messages of the user must show where this one ends. */
+const DEVELOPER_SAYS = '[Message of the developer, which is not from the user:]';
+const END_OF_DEVELOPER = '[End of the message of the developer.]';
 
 /** Backends refuse two calls with one id in one message. A search among all of them would be quadratic. */
 function sameCallIn(turn: AssistantTurn, { callId, name, arguments: given }: CallPiece): Call | undefined {
@@ -224,13 +250,23 @@ function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs 
   const ordered: ChatMessage[] = [];
   // Joining user messages one by one would copy the parts again each time.
   let userRun: UserContent[] = [];
+  let isRunRead = false;
 
   function endUserRun(): void {
     if (userRun.length > 0) ordered.push({ role: 'user', content: joinContents(userRun) });
     userRun = [];
+    isRunRead = false;
   }
 
   for (const message of messages) {
+    if (message === NO_ANSWER) {
+      isRunRead = userRun.length > 0;
+      continue;
+    }
+    if (isRunRead && message.role === 'user') {
+      endUserRun();
+      ordered.push(NO_ANSWER);
+    }
     if (message.role !== 'user') {
       endUserRun();
       ordered.push(message);
@@ -250,6 +286,9 @@ export function withAcknowledgements(messages: readonly ChatMessage[]): ChatMess
     return follows ? [ACKNOWLEDGED, message] : [message];
   });
 }
+
+/** Stands between two messages of the user that are not one, because the model has read the first alone. */
+const NO_ANSWER: ChatMessage = { role: 'assistant', content: 'I gave no answer.' };
 
 const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the output.' };
 
@@ -278,7 +317,7 @@ interface AssistantRules extends TurnRules {
 
 function toTurnMessages(turn: AssistantTurn, dialect: AssistantRules): ChatMessage[] {
   const assistant = toAssistantMessage(turn, dialect);
-  if (assistant === undefined) return [];
+  if (assistant === undefined) return [NO_ANSWER];
   const media = [...turn.media, ...turn.calls.flatMap((call) => toMediaParts(call))];
   return [
     assistant,

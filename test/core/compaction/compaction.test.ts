@@ -237,18 +237,32 @@ describe('a compaction in an input', () => {
   });
 
   for (const { name, options } of [
-    { name: 'of somebody else', options: OPTIONS },
-    { name: 'where nothing can be opened', options: { ...OPTIONS, openCompaction: undefined } },
+    { name: 'of somebody else', options: AS_GIVEN },
+    { name: 'where nothing can be opened', options: { ...AS_GIVEN, openCompaction: () => undefined } },
   ]) {
-    it(`${name} is refused by its path`, () => {
+    it(`${name} is told as one sentence in its place, named, and replaces nothing`, () => {
       const foreign: InputItem = { type: 'compaction', encrypted_content: 'foreign' };
-      const { openCompaction, ...rest } = options;
-      const given = openCompaction === undefined ? rest : { ...rest, openCompaction };
-      expect(() => toChatRequest(request(user('Hi'), foreign), given))
-        .to.throw(ApiError, /input\[1\]\.encrypted_content cannot be read/)
-        .that.includes({ code: 'invalid_request', param: 'input[1].encrypted_content', status: 400 });
+      const input = [user('Hi'), model('Yes?'), foreign, user('Go on.')];
+      const { chat, droppedItems } = toChatRequest(request(...input), options);
+      expect(chat.messages).to.deep.equal([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Yes?' },
+        {
+          role: 'user',
+          content: '[An earlier part of this conversation was compacted elsewhere and cannot be read here.]',
+        },
+        { role: 'user', content: 'Go on.' },
+      ]);
+      expect(droppedItems).to.deep.equal(['compaction']);
     });
   }
+
+  it('of somebody else is refused where the operator lets nothing be left out', () => {
+    const foreign: InputItem = { type: 'compaction', encrypted_content: 'foreign' };
+    expect(() => toChatRequest(request(user('Hi'), foreign), { ...OPTIONS, history: 'reject' }))
+      .to.throw(ApiError, /input\[1\] holds "compaction"/)
+      .with.property('param', 'input[1]');
+  });
 });
 
 describe('whatever the history', () => {

@@ -73,7 +73,12 @@ describe('what is told of an input', () => {
   ];
   for (const { name, items, room = PLENTY, told } of cases) {
     it(name, () => {
-      expect(indexesOf(items, inForceOf(items, room))).to.deep.equal(told);
+      expect(
+        indexesOf(
+          items,
+          inForceOf(items, room, () => ''),
+        ),
+      ).to.deep.equal(told);
     });
   }
 });
@@ -153,7 +158,7 @@ describe('a compaction', () => {
   ];
   for (const { name, items, room = PLENTY, leaves } of cases) {
     it(name, () => {
-      expect(leavesOut(items, currentTurnOf(items), room)).to.equal(leaves);
+      expect(leavesOut(items, currentTurnOf(items), room, () => '')).to.equal(leaves);
     });
   }
 });

@@ -127,9 +127,17 @@ describe('toMessages', () => {
         expected: [called(null, 'a'), tool('a', '1'), fromUser('Hurry.')],
       },
       {
-        name: 'turns between call and output, as an asynchronous tool needs them',
+        name: 'but not one that comes after the model has answered without it, which it has read',
         pieces: [calls('a'), user('Hurry.'), says('I wait.'), user('And?'), output('a', '1')],
-        expected: [called(null, 'a'), tool('a', '1'), fromUser('Hurry.'), fromAssistant('I wait.'), fromUser('And?')],
+        dialect: { userMessages: 'as-given' },
+        expected: [
+          called(null, 'a'),
+          tool('a', NO_OUTPUT),
+          fromUser('Hurry.'),
+          fromAssistant('I wait.'),
+          fromUser('And?'),
+          orphan('a', '1'),
+        ],
       },
       {
         name: 'a text of the assistant between two outputs',
@@ -212,7 +220,14 @@ describe('toMessages', () => {
       {
         name: 'the outputs of both come after the second',
         pieces: [calls('a'), user('Again.'), calls('a'), output('a', '2'), output('a', '1')],
-        expected: [called(null, 'a'), tool('a', '1'), fromUser('Again.'), called(null, 'a'), tool('a', '2')],
+        expected: [
+          called(null, 'a'),
+          tool('a', NO_OUTPUT),
+          fromUser('Again.'),
+          called(null, 'a'),
+          tool('a', '2'),
+          orphan('a', '1'),
+        ],
       },
       {
         name: 'in one turn, equal ones are one call',
@@ -254,9 +269,16 @@ describe('toMessages', () => {
     ],
     'never drops what system and developer say:': [
       {
-        name: 'merged at the front',
-        pieces: [user('Hi'), system('One'), says('Yes?'), system('Two', 'developer')],
-        expected: [{ role: 'system', content: 'One\n\nTwo' }, fromUser('Hi'), fromAssistant('Yes?')],
+        name: 'merged before all others, and after them where they are, as what they are',
+        pieces: [system('One'), system('Two', 'developer'), user('Hi'), says('Yes?'), system('Three', 'developer')],
+        expected: [
+          { role: 'system', content: 'One\n\nTwo' },
+          fromUser('Hi'),
+          fromAssistant('Yes?'),
+          fromUser(
+            '[Message of the developer, which is not from the user:]\n\nThree\n\n[End of the message of the developer.]',
+          ),
+        ],
       },
       {
         name: 'in place',
