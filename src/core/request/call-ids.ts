@@ -45,8 +45,10 @@ const DIGEST_LENGTH = 9;
 
 /** FNV-1a in two halves. It spreads ids and keeps no secrets. */
 function digest(id: string, attempt: number): string {
-  let low = 0x811c9dc5 ^ attempt;
-  let high = 0x9747b28c ^ attempt;
+  // A number of all bits, so that another attempt is not that of an id whose first letter is the next.
+  const salt = Math.imul(attempt, 0x9e3779b1);
+  let low = 0x811c9dc5 ^ salt;
+  let high = 0x9747b28c ^ salt;
   for (let at = 0; at < id.length; at += 1) {
     const unit = id.charCodeAt(at);
     low = Math.imul(low ^ unit, 0x01000193);

@@ -98,6 +98,26 @@ describe('messages', () => {
     );
   });
 
+  it('of a turn are those of the turn before with new ones behind them, whatever is sent and answered', () => {
+    const isOfModel = ({ kind }: Piece) => kind === 'assistant' || kind === 'reasoning' || kind === 'call';
+    const message: Piece = { kind: 'user', content: 'Go on.' };
+    const answered: Piece = { kind: 'assistant', text: '', refusal: '' };
+    fc.assert(
+      fc.property(fc.array(anyHistory, { maxLength: 5 }), dialects, (turns, dialect) => {
+        const pieces: Piece[] = [];
+        let before: string[] = [];
+        for (const turn of turns) {
+          pieces.push(...turn.filter((piece) => !isOfModel(piece)), message);
+          const messages = toMessages(pieces, DIALECTS[dialect]).map((each) => JSON.stringify(each));
+          expect(messages.slice(0, before.length)).to.deep.equal(before);
+          before = messages;
+          pieces.push(...turn.filter(isOfModel), answered);
+        }
+      }),
+      runs(2000),
+    );
+  });
+
   it('lose nothing and say nothing twice', () => {
     fc.assert(
       fc.property(anyHistory, dialects, (history, dialect) => {
