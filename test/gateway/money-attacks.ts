@@ -358,12 +358,12 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
     });
 
     describe('pays for thoughts when it leaves a model that is known to think, before the end,', () => {
-      const known: readonly { name: string; thoughts: number; isOwn?: boolean; model?: string }[] = [
-        { name: 'to others', thoughts: 5000 },
-        { name: 'to others by another name', thoughts: 5000, model: 'library/M:latest' },
-        { name: 'to it alone, by few thoughts', thoughts: 20, isOwn: true },
+      const known: readonly { name: string; thoughts: number; guess: number; isOwn?: boolean; model?: string }[] = [
+        { name: 'to others', thoughts: 5000, guess: 1000 },
+        { name: 'to others by another name', thoughts: 5000, guess: 1000, model: 'library/M:latest' },
+        { name: 'to it alone, by few thoughts', thoughts: 20, guess: 100, isOwn: true },
       ];
-      for (const [way, { name: how, thoughts, isOwn, model = 'm' }] of pairsOf(WAYS, known)) {
+      for (const [way, { name: how, thoughts, guess, isOwn, model = 'm' }] of pairsOf(WAYS, known)) {
         it(`${how}: ${way}`, async () => {
           const key = await gateway.issue({ creditsMicro: PLENTY });
           const teacher = isOwn === true ? key : await gateway.issue({ creditsMicro: PLENTY });
@@ -388,7 +388,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           await reply;
           const record = await recordOf(key.secret);
           expect(record).to.include({ status: 'cancelled', usage_estimated: true });
-          expect(record.cost).to.be.within(800 * 10, 1250 * 10 + 100);
+          expect(record.cost).to.be.within(guess * 0.8 * 10, guess * 1.25 * 10 + 100);
         });
       }
     });

@@ -32,6 +32,8 @@ export interface ModelCall extends ModelInput {
 const TOKENS_PER_UNIT = { first: 0.25, min: 0.1, max: 2 };
 /** Most answers of models that think are within a factor of ten of it. */
 const THOUGHTS = { first: 1000, min: 1, max: 1_000_000 };
+/** A caller that has only had answers of few thoughts may leave one of many. */
+const MIN_PART_OF_MIX = 0.1;
 export const MEDIA_TOKENS = 1000;
 /** Below this length the chat template outweighs the text. */
 const MIN_OBSERVED_LENGTH = 200;
@@ -59,7 +61,7 @@ export function createTokenEstimator(): TokenEstimator {
       const { caller, allowedOutputTokens } = call;
       const model = learntNameOf(call.model);
       const words = estimateWords(call);
-      const unsent = thoughts.knows(model) ? Math.round(thoughts.largestFor(model, caller)) : 0;
+      const unsent = thoughts.knows(model) ? Math.round(thoughts.ownOrPartFor(model, caller, MIN_PART_OF_MIX)) : 0;
       const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
       return {
         input_tokens: inputTokens,

@@ -7,6 +7,8 @@ export interface Learnt {
   valueFor(model: string, caller: string): number;
   /** Returns the larger one of both: what a caller has taught makes nothing cheaper for it. */
   largestFor(model: string, caller: string): number;
+  /** Returns the caller's own number, but no less than this part of the mix; else that of the mix. */
+  ownOrPartFor(model: string, caller: string, part: number): number;
   observe(model: string, caller: string, seen: number): void;
   /** Whether anybody has observed the model. */
   knows(model: string): boolean;
@@ -72,6 +74,10 @@ export function createLearnt({ first, min, max }: LearntOptions): Learnt {
   return {
     valueFor: (model, caller) => ownOf(model, caller)?.value ?? mixOf(model),
     largestFor: (model, caller) => Math.max(ownOf(model, caller)?.value ?? min, mixOf(model)),
+    ownOrPartFor(model, caller, part) {
+      const mix = mixOf(model);
+      return Math.max(ownOf(model, caller)?.value ?? mix, mix * part);
+    },
     observe(model, caller, seen) {
       const bounded = clamp(seen, min, max);
       const models = modelsOf(caller);

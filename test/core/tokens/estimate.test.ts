@@ -142,9 +142,15 @@ describe('an estimate of tokens', () => {
       expect(estimator.estimateUsage(asked({ outputLength: 40 }))).to.deep.equal(usageOf(250, 9780, 9770));
     });
 
-    it('are not few because the first answer to the caller had few', () => {
-      learn(usageOf(250, 20, 20), { outputLength: 0 });
-      expect(outputOf({ outputLength: 0 })).to.be.within(800, 1000);
+    it('follow what the model has reported to the caller', () => {
+      learn(usageOf(250, 300, 300), { outputLength: 0 });
+      expect(outputOf({ outputLength: 0 })).to.equal(300);
+      expect(outputOf({ outputLength: 0, caller: 'other' })).to.be.within(800, 1000);
+    });
+
+    it('are no less than a tenth of the guess for others because the answers to the caller had few', () => {
+      for (let count = 0; count < 100; count += 1) learn(usageOf(250, 20, 20), { outputLength: 0 });
+      expect(outputOf({ outputLength: 0 })).to.be.within(80, 100);
     });
 
     it('are counted before the first word too', () => {
