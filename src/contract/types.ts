@@ -1751,9 +1751,9 @@ export interface OwnDialect {
    */
   strictTools?: boolean;
   /**
-   * What the backend knows of tool_choice: a named tool, only the words none, auto and required, or nothing. A backend that does not hold a choice is offered only the tools that may be called.
+   * What the backend knows of tool_choice: a list of allowed tools and a named one, only a named one, only the words none, auto and required, or nothing. A backend that does not hold a choice is offered only the tools that may be called.
    */
-  toolChoice?: 'named' | 'words' | 'ignored';
+  toolChoice?: 'allowed' | 'named' | 'words' | 'ignored';
   /**
    * The types of response_format that the backend knows. One that knows only json_object gets a JSON Schema in the system text, and one that knows only json_schema gets the schema of any object for json_object.
    */

@@ -69,7 +69,16 @@ export type ChatToolChoice =
   | 'none'
   | 'auto'
   | 'required'
-  | { readonly type: 'function'; readonly function: { readonly name: string } };
+  | NamedTool
+  | {
+      readonly type: 'allowed_tools';
+      readonly allowed_tools: { readonly mode: 'auto' | 'required'; readonly tools: readonly NamedTool[] };
+    };
+
+export interface NamedTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string };
+}
 
 /** A field that is not listed reaches a backend only through the fields that its dialect adds. */
 export interface ChatRequest {

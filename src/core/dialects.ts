@@ -41,8 +41,11 @@ export interface Dialect {
   readonly foreignCallState: OwnDialect['foreignCallState'];
   readonly callIds: 'any' | 'up-to-40' | 'nine-alphanumeric';
   readonly strictTools: boolean;
-  /** `named` takes an object, `words` only the words, and `ignored` does not look at the field. */
-  readonly toolChoice: 'named' | 'words' | 'ignored';
+  /**
+   * `allowed` takes a list of tools and `named` one, each as an object, `words` only the words, and
+   * `ignored` does not look at the field.
+   */
+  readonly toolChoice: 'allowed' | 'named' | 'words' | 'ignored';
   /** A backend that knows only `json_object` reads the schema in the system text. */
   readonly schemaForm: 'both' | 'json_schema' | 'json_object';
   /** These service tiers have another name here. */
@@ -134,6 +137,8 @@ const OPENAI: Dialect = {
   // OpenAI's reference of chat completions: `include_obfuscation` is on by default.
   padsChunks: true,
   refusalField: true,
+  // The same reference has `allowed_tools`.
+  toolChoice: 'allowed',
   // "Expected a string with maximum length 40" (microsoft/autogen#6377, Portkey-AI/gateway#1062).
   // Files by URL exist only in the Responses API (OpenAI's guide "File inputs").
   callIds: 'up-to-40',

@@ -90,7 +90,7 @@ export function findDifferences(dialect: Dialect, abilities: Abilities): Differe
       dialect.thinkTags !== abilities.thinkTags &&
       dialect.thinkTags !== 'opened' && { thinkTags: abilities.thinkTags }),
     ...(abilities.toolChoice !== undefined &&
-      KNOWN_CHOICES.indexOf(abilities.toolChoice) < KNOWN_CHOICES.indexOf(dialect.toolChoice) && {
+      KNOWN_CHOICES[abilities.toolChoice] < KNOWN_CHOICES[dialect.toolChoice] && {
         toolChoice: abilities.toolChoice,
       }),
     ...(abilities.wantedThoughts !== undefined &&
@@ -101,5 +101,5 @@ export function findDifferences(dialect: Dialect, abilities: Abilities): Differe
   };
 }
 
-/** Each holds where a later one does. */
-const KNOWN_CHOICES: readonly Dialect['toolChoice'][] = ['ignored', 'words', 'named'];
+/** Each holds where a higher one does. No backend is asked with a list of allowed tools. */
+const KNOWN_CHOICES: Readonly<Record<Dialect['toolChoice'], number>> = { ignored: 0, words: 1, named: 2, allowed: 2 };

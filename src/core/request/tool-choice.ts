@@ -1,5 +1,5 @@
 import type { AllowedTools, CreateResponse } from '../../contract/types.ts';
-import type { ChatToolChoice } from '../chat.ts';
+import type { ChatToolChoice, NamedTool } from '../chat.ts';
 import { ApiError } from '../errors.ts';
 import type { Dialect } from '../dialects.ts';
 import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
@@ -28,7 +28,10 @@ export function holdToolChoice(
   if (isAllowedTools(choice)) {
     const allowed = allowedTools(choice, isOffered);
     const isAllowed = (tool: ToolRef): boolean => allowed.has(toolKey(tool));
-    return { choice: choice.mode ?? 'auto', mayOffer: isAllowed, callable: allowed };
+    const { mode = 'auto' } = choice;
+    if (known !== 'allowed' || allowed.size === 0) return { choice: mode, mayOffer: isAllowed, callable: allowed };
+    const tools = choice.tools.flatMap((entry) => toChosenTool(entry) ?? []).map(toNamed);
+    return { choice: { type: 'allowed_tools', allowed_tools: { mode, tools } }, mayOffer: any, callable: allowed };
   }
   const word = WORDS.get(choice.type);
   if (word !== undefined) throw choiceInObject(choice.type, word);
@@ -37,9 +40,12 @@ export function holdToolChoice(
   if (!isOffered(chosen)) throw unknownToolError('name' in chosen ? 'tool_choice.name' : 'tool_choice.type');
   const callable = new Set([toolKey(chosen)]);
   const isChosen = (tool: ToolRef): boolean => callable.has(toolKey(tool));
-  if (known !== 'named') return { choice: 'required', mayOffer: isChosen, callable };
-  const named = { type: 'function', function: { name: towardsBackend(chosen) } } as const;
-  return { choice: named, mayOffer: any, callable };
+  if (known !== 'allowed' && known !== 'named') return { choice: 'required', mayOffer: isChosen, callable };
+  return { choice: toNamed(chosen), mayOffer: any, callable };
+
+  function toNamed(tool: ToolRef): NamedTool {
+    return { type: 'function', function: { name: towardsBackend(tool) } };
+  }
 }
 
 /** Anthropic's format has these words in an object, `any` for `required`. */

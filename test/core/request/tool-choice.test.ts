@@ -207,6 +207,39 @@ describe('tool_choice', () => {
     }
   });
 
+  describe('of allowed tools', () => {
+    const allowed: ToolParam[] = [see, { type: 'function', name: 'listen' }, webSearch];
+    const request: CreateResponse = {
+      model: 'm',
+      input: 'Go.',
+      tools: [look, see, { type: 'function', name: 'listen' }],
+      tool_choice: { type: 'allowed_tools', mode: 'required', tools: allowed },
+    };
+    const toNamed = (name: string) => ({ type: 'function', function: { name } });
+
+    for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
+      it(`goes out to ${dialect} ${dialect === 'openai' ? 'as a list' : 'as those alone'}`, () => {
+        const { tools = [], tool_choice: choice } = openMachine(request, { dialect }).chat;
+        expect({ offered: tools.map((tool) => tool.function.name), choice }).to.deep.equal(
+          dialect === 'openai'
+            ? {
+                offered: ['look', 'see', 'listen'],
+                choice: {
+                  type: 'allowed_tools',
+                  allowed_tools: { mode: 'required', tools: ['see', 'listen'].map(toNamed) },
+                },
+              }
+            : { offered: ['see', 'listen'], choice: 'required' },
+        );
+      });
+    }
+
+    it('goes out as words where none of them is offered', () => {
+      const none: CreateResponse = { ...request, tool_choice: { type: 'allowed_tools', tools: [webSearch] } };
+      expect(openMachine(none, { dialect: 'openai' }).chat).to.not.have.any.keys('tools', 'tool_choice');
+    });
+  });
+
   describe('none', () => {
     const request: CreateResponse = { model: 'm', input: 'Go.', tools: [look], tool_choice: 'none' };
 
