@@ -1734,7 +1734,7 @@ export interface OwnDialect {
   };
   forcedCallFields?: ChatFields1;
   /**
-   * Whether a <think> block at the beginning of the text is reasoning. With opened, the chat template has written the <think>, so that the text begins in the block.
+   * Whether a block in <think>, [THINK], <seed:think> or ◁think▷ at the beginning of the text is reasoning. Blocks in the tags of models that are known by name always are. With opened, the chat template has written the <think>, so that the text begins in the block.
    */
   thinkTags?: true | false | 'opened';
   /**

@@ -1,20 +1,20 @@
 /** The translator as the gateway opens it for a request, with ids and times that are the same in every run. */
 
 import type { ChatChunk, ChatRequest, ChunkOrText } from '../../src/core/chat.ts';
-import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
+import { DIALECTS, type Dialect, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request/request.ts';
 import { maxCallsOf } from '../../src/core/request/tool-choice.ts';
 import { initialResponse } from '../../src/core/reply/initial-response.ts';
-import { thinkTagsFor, type ThinkTags } from '../../src/core/reply/think-tags.ts';
+import { thinkTagsFor } from '../../src/core/reply/think-tags.ts';
 import type { ThoughtsForm } from '../../src/core/reply/reply-state.ts';
 import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
 import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/contract/types.ts';
 
 export interface MachineSettings {
   readonly dialect?: DialectName;
-  readonly thinkTags?: ThinkTags;
+  readonly thinkTags?: Dialect['thinkTags'];
   readonly reasoningOutput?: ReasoningOutput;
   /** Whether anything is sealed; it is, in a seal that shows what is in it. */
   readonly seals?: boolean;

@@ -5,13 +5,14 @@ import type { RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { beginCall, createCallList, findCall } from '../../core/reply/match-call.ts';
 import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/reply/chunk.ts';
+import { TAGS } from '../../core/reply/think-tags.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readUsage } from '../../core/reply/usage.ts';
 import type { Usage } from '../../contract/types.ts';
 
 export interface Said {
   readonly text: string;
-  /** Holds `<think>` for a block in the text, and `</think>` for one that the template opened. */
+  /** Holds the tag of a block in the text, such as `<think>`, and `</think>` for one that the template opened. */
   readonly reasoningIn: readonly string[];
   readonly calls: readonly SaidCall[];
   readonly finishReason: string | undefined;
@@ -75,13 +76,15 @@ function readChunks(chunks: readonly ChatChunk[]): Omit<Said, 'isStream' | 'isDo
 function withoutThoughts(text: string): string {
   const [tag] = thinkTagsIn(text);
   if (tag === undefined) return text;
-  const [, ...answer] = text.split('</think>');
-  return answer.join('</think>');
+  const close = TAGS.find(({ open }) => open === tag)?.close ?? tag;
+  const [, ...answer] = text.split(close);
+  return answer.join(close);
 }
 
 /** A tag in the middle, of which the model speaks, opens and closes. */
 function thinkTagsIn(text: string): readonly string[] {
-  if (/^\s*<think>/.test(text)) return ['<think>'];
+  const tag = TAGS.find(({ open }) => text.trimStart().startsWith(open));
+  if (tag !== undefined) return [tag.open];
   const [before, ...after] = text.split('</think>');
   return after.length > 0 && before?.includes('<think>') === false ? ['</think>'] : [];
 }

@@ -3,6 +3,7 @@ import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
 import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
 import { isRecognised, type Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../../core/chat.ts';
+import { TAGS } from '../../core/reply/think-tags.ts';
 import { CliError } from '../context.ts';
 import { abortJson } from './abort.ts';
 import type { Said } from './answer.ts';
@@ -221,7 +222,7 @@ function createEvidence() {
   };
   return {
     value: { headers, models, answers } satisfies Evidence,
-    thinkTags: () => (reasoningIn.has('</think>') ? 'opened' : reasoningIn.has('<think>')),
+    thinkTags: () => (reasoningIn.has('</think>') ? 'opened' : TAGS.some(({ open }) => reasoningIn.has(open))),
     addReply(reply: RawReply, listed: readonly ChatChunk[]) {
       addHeaders(reply);
       models.push(...listed);

@@ -72,7 +72,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   const { reasoningOutput } = options;
   const citations = createCitations(log);
   const calls = createCalls(log, options);
-  const splitter = options.thinkTags === false ? undefined : createThinkTagSplitter(options.thinkTags);
+  const splitter = options.thinkTags.tags.length === 0 ? undefined : createThinkTagSplitter(options.thinkTags);
   const state = options.state && createStateCollector(log, { ...options.state, reasoningOutput });
   /** Hidden reasoning has an item only when the caller asks for it sealed. */
   const showsReasoning = reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
@@ -310,7 +310,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   /**
    * A model that ends by itself within the block of the template has answered without a thought: a
    * grammar allows no `</think>`, or the template opened none. NVIDIA's nano_v3 parser for vLLM takes
-   * this for the answer, too.
+   * this for the answer, too. The tags of few models can be the first words of others.
    */
   function writeUnclosedThought(): void {
     const text = splitter?.unclosed() ?? '';

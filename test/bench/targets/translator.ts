@@ -11,6 +11,7 @@ import { DIALECTS } from '../../../src/core/dialects.ts';
 import type { ChatChunk } from '../../../src/core/chat.ts';
 import { chunkFromCompletion } from '../../../src/core/reply/completion.ts';
 import { initialResponse } from '../../../src/core/reply/initial-response.ts';
+import { thinkTagsFor } from '../../../src/core/reply/think-tags.ts';
 import { createTranslator } from '../../../src/core/reply/translator.ts';
 import { toChatRequest } from '../../../src/core/request/request.ts';
 import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
@@ -40,7 +41,7 @@ function respond(request: CreateResponse, res: ServerResponse): void {
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,
     reasoningOutput: 'summary',
-    thinkTags: false,
+    thinkTags: thinkTagsFor(false, translation.chat),
     logprobs: false,
     maxToolCalls: null,
     nowS,

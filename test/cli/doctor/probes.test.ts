@@ -269,6 +269,20 @@ const ROWS: readonly Row[] = [
     reason: /follows it/,
   },
   {
+    probe: 'json_schema',
+    of: 'what was asked for, behind a thought in tags of its own',
+    answer: completion({ content: '[THINK]Paris?[/THINK]{"capital_city": "Paris"}' }),
+    result: 'yes',
+    reason: /follows it/,
+  },
+  {
+    probe: 'reasoning',
+    of: 'tags of its own (Magistral)',
+    answer: completion({ content: '[THINK]17 × 23[/THINK]No.' }),
+    result: 'yes',
+    reason: /^in \[THINK\]$/,
+  },
+  {
     probe: 'reasoning',
     of: 'a closing tag alone (Qwen3.5)',
     answer: completion({ content: '17 × 23\n</think>\n\nNo.' }),

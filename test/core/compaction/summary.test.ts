@@ -1,11 +1,17 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../src/core/errors.ts';
 import { readSummary, summaryOf } from '../../../src/core/compaction/summary.ts';
+import { thinkTagsFor } from '../../../src/core/reply/think-tags.ts';
 import type { ChatChunk } from '../../../src/core/chat.ts';
 import { chunkOf, TEST_UNIQUE } from '../../support/machine.ts';
 
 function read(chunks: readonly ChatChunk[], { thinkTags = false } = {}): string {
-  const summary = readSummary({ model: 'm', unique: TEST_UNIQUE, thinkTags, nowS: () => 0 });
+  const summary = readSummary({
+    model: 'm',
+    unique: TEST_UNIQUE,
+    thinkTags: thinkTagsFor(thinkTags, { model: 'm' }),
+    nowS: () => 0,
+  });
   summary.feed(chunks);
   summary.end(true);
   return summaryOf(summary);

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
-import { createThinkTagSplitter } from '../../../src/core/reply/think-tags.ts';
+import { createThinkTagSplitter, thinkTagsFor } from '../../../src/core/reply/think-tags.ts';
 import type { ChatChunk } from '../../../src/core/chat.ts';
 import type { CreateResponse } from '../../../src/contract/types.ts';
 import type { DialectName } from '../../../src/core/dialects.ts';
 import { chunkOf, translate } from '../../support/machine.ts';
 import { splitAll } from '../../support/split-all.ts';
+
+const THINK_TAGS = thinkTagsFor(true, { model: 'm' });
 
 describe('createThinkTagSplitter', () => {
   const cases = [
@@ -80,22 +82,67 @@ describe('createThinkTagSplitter', () => {
     });
   }
 
+  describe('looks for', () => {
+    for (const [open, close, model, elsewhere] of [
+      ['[THINK]', '[/THINK]', 'm', 'nowhere'],
+      ['<seed:think>', '</seed:think>', 'm', 'nowhere'],
+      ['◁think▷', '◁/think▷', 'm', 'nowhere'],
+      ['<thought>', '</thought>', 'exaone-deep:7.8b', 'everywhere'],
+      ['<reasoning>', '</reasoning>', 'openai.gpt-oss-120b-1:0', 'everywhere'],
+      ['<thinking>', '</thinking>', 'bedrock/us.amazon.nova-pro-v1:0', 'everywhere'],
+    ] as const) {
+      const text = `\n${open}\nHmm </think>${close.slice(0, -1)}.${close}\nHello ${open}`;
+      const split = { reasoning: `Hmm </think>${close.slice(0, -1)}.`, answer: `Hello ${open}` };
+
+      it(`${open} of ${model}, wherever it is cut`, () => {
+        for (let cut = 0; cut < text.length; cut += 1) {
+          expect(splitAll([text.slice(0, cut), text.slice(cut)], true, model), `cut at ${cut}`).to.deep.equal(split);
+        }
+        expect(splitAll(text.split(''), true, model), 'letter by letter').to.deep.equal(split);
+      });
+
+      it(`${open} ${elsewhere} where the dialect knows no tags`, () => {
+        const expected = elsewhere === 'everywhere' ? split : { reasoning: '', answer: text };
+        expect(splitAll([text], false, model)).to.deep.equal(expected);
+      });
+    }
+
+    for (const text of ['<thought>a</thought>b', '<reasoning>a</reasoning>b', '<thinking>a</thinking>b']) {
+      for (const model of ['m', 'openai/gpt-oss-120b', 'EXAONE-4.0-32B', 'supernova']) {
+        it(`no words of others in ${text} of ${model}`, () => {
+          expect(splitAll([text], true, model)).to.deep.equal({ reasoning: '', answer: text });
+        });
+      }
+    }
+
+    for (const text of [
+      'Use [THINK]this[/THINK].',
+      '`[THINK]` is a token.',
+      '[THINKING] a [/THINK] b',
+      '<seed:thinker>',
+    ]) {
+      it(`no tag in ${text}`, () => {
+        expect(splitAll([text])).to.deep.equal({ reasoning: '', answer: text });
+      });
+    }
+  });
+
   it('holds back no more than could be a tag', () => {
-    const splitter = createThinkTagSplitter(true);
+    const splitter = createThinkTagSplitter(THINK_TAGS);
     expect(splitter.split('<think>abc</t')).to.deep.equal([{ kind: 'reasoning', text: 'abc' }]);
     expect(splitter.split('x')).to.deep.equal([{ kind: 'reasoning', text: '</tx' }]);
   });
 
   describe('release', () => {
     it('gives back the beginning of a tag as text, after which no block can begin', () => {
-      const splitter = createThinkTagSplitter(true);
+      const splitter = createThinkTagSplitter(THINK_TAGS);
       splitter.split('\n<th');
       expect(splitter.release()).to.deep.equal([{ kind: 'text', text: '\n<th' }]);
       expect(splitter.split('<think>a')).to.deep.equal([{ kind: 'text', text: '<think>a' }]);
     });
 
     it('gives back the beginning of a closing tag as reasoning, which goes on', () => {
-      const splitter = createThinkTagSplitter(true);
+      const splitter = createThinkTagSplitter(THINK_TAGS);
       splitter.split('<think>a</th');
       expect(splitter.release()).to.deep.equal([{ kind: 'reasoning', text: '</th' }]);
       expect(splitter.split('b</think>c')).to.deep.equal([
@@ -106,7 +153,7 @@ describe('createThinkTagSplitter', () => {
 
     for (const before of ['', '<think>', '<think>a', '<think>a</think>', '<think>a</think> b', 'b']) {
       it(`gives nothing after ${JSON.stringify(before)}, and changes nothing`, () => {
-        const splitter = createThinkTagSplitter(true);
+        const splitter = createThinkTagSplitter(THINK_TAGS);
         const pieces = splitter.split(before);
         expect(splitter.release()).to.deep.equal([]);
         pieces.push(...splitter.split('<think>x</think>y'), ...splitter.release());
@@ -163,6 +210,14 @@ describe('a block that the template opened', () => {
   it('is no answer when the model opened it again, or closed it', () => {
     expect(read([chunkOf({ content: '<think>Hmm.' }, 'stop')])).to.deep.equal([['thought: Hmm.'], ['']]);
     expect(read([chunkOf({ content: 'Hmm.</think>\n' }, 'stop')])).to.deep.equal([['thought: Hmm.'], ['']]);
+  });
+
+  it('is also the answer when it only begins as one of another model', () => {
+    const text = '[THINK] is a token of Mistral.';
+    expect(read([chunkOf({ content: text.slice(0, 9) }), chunkOf({ content: text.slice(9) }, 'stop')])).to.deep.equal([
+      ['thought: is a token of Mistral.'],
+      [text],
+    ]);
   });
 
   for (const [name, dialect, request] of [
