@@ -304,9 +304,12 @@ async function openBackends(
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
   const relays = new Map<SingleBackend, Proxy>();
 
-  function open({ name, isOnly, baseUrl, dialect, timeouts }: BackendSpec): SingleBackend {
+  const nameOf = ({ name, isOnly }: BackendSpec) => (isOnly ? {} : { backend: name });
+
+  function open(spec: BackendSpec): SingleBackend {
+    const { isOnly, baseUrl, dialect, timeouts, apiKeyEnv = 'its api_key_env' } = spec;
     const { streamOptions, inputCounter } = dialect;
-    const named = isOnly ? {} : { backend: name };
+    const named = nameOf(spec);
     const options = {
       ...config,
       ...timeouts,
@@ -314,6 +317,7 @@ async function openBackends(
       streamOptions,
       keyOwner,
       reuse: createReuse(),
+      ...(!isOnly && { settings: { key: apiKeyEnv, address: 'its base_url' } }),
       hidesLimits: config.authMode === 'managed',
       onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
       onRefusedFields: (model: string, fields: readonly string[]) =>
@@ -344,6 +348,7 @@ async function openBackends(
       logChange(change, log);
       if (change.state === 'resting') void alerts.noteRest(change);
     },
+    onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
   });
   files.backends.onReplace((table) => {
     if (table !== null) backends.replace(table.backends);

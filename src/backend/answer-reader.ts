@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
 import { excessOf } from '../core/json-size.ts';
 import { errorIn, readErrorBody, speaksOfError } from './error-body.ts';
+import type { SettingNames } from './failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
 
@@ -14,6 +15,7 @@ export interface AnswerReader extends SseReader {
 export interface AnswerReaderOptions {
   readonly toError: (body: string) => ApiError;
   readonly onOperatorProblem: ((problem: string) => void) | undefined;
+  readonly settings: SettingNames;
 }
 
 type AnswerKind = 'stream' | 'completion' | 'neither';
@@ -96,11 +98,11 @@ function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | un
   return mayBecomeStream && !ended ? undefined : 'neither';
 }
 
-function neither(head: Uint8Array, { onOperatorProblem }: AnswerReaderOptions): ApiError {
+function neither(head: Uint8Array, { onOperatorProblem, settings }: AnswerReaderOptions): ApiError {
   if (head.length === 0) return invalid('The backend sent an empty answer.');
   if (head[0] !== '<'.charCodeAt(0)) return invalid('The backend sent an answer that is not a chat completion.');
   onOperatorProblem?.(
-    'The backend answered a chat completion with a web page: check UPSTREAM_BASE_URL (with its /v1).',
+    `The backend answered a chat completion with a web page: check ${settings.address} (with its /v1).`,
   );
   return invalid('The backend sent a web page instead of a chat completion.');
 }

@@ -7,6 +7,7 @@ import { createRoutes, type BackendSpec, type Route, type Routes, type Routing }
 import type { StopSignal } from '../core/stop-signal.ts';
 import { blameOf } from './blame.ts';
 import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
+import { unreachableReason } from './connection-failures.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -32,6 +33,8 @@ export interface BackendsOptions {
   readonly nowMs: () => number;
   readonly open: (spec: BackendSpec) => SingleBackend;
   readonly onChange: (change: BackendChange) => void;
+  /** Is called when no connection could be made, and not again for the same reason until an answer has come. */
+  readonly onUnreachable?: (spec: BackendSpec, why: NonNullable<ReturnType<typeof unreachableReason>>) => void;
 }
 
 export interface BackendChange extends RestChange {
@@ -110,6 +113,8 @@ interface Backend {
   readonly rest: Rest;
   readonly counts: Record<keyof Counts, number>;
   running: number;
+  /** Why it could not be reached, as `onUnreachable` was told. */
+  unreachable: string | undefined;
 }
 
 /** Opens the backends of this list. */
@@ -126,7 +131,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   function open(spec: BackendSpec): Backend {
     const { name: backend } = spec;
     const rest = createRest({ nowMs, onChange: (change) => options.onChange({ backend, ...change }) });
-    return { spec, chat: options.open(spec), rest, counts: { answered: 0, failed: 0, cancelled: 0 }, running: 0 };
+    const counts = { answered: 0, failed: 0, cancelled: 0 };
+    return { spec, chat: options.open(spec), rest, counts, running: 0, unreachable: undefined };
   }
 
   function replace(next: readonly BackendSpec[]): void {
@@ -208,11 +214,13 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     while (queue.length > 0 && isListed(backend) && isAvailable(backend) && queue.offer(backend)) take(backend);
   }
 
-  function judge({ spec, rest, counts }: Backend, how: TryEnd, isSlow: boolean): void {
+  function judge(backend: Backend, how: TryEnd, isSlow: boolean): void {
+    const { spec, rest, counts } = backend;
     if (how.kind === 'left' || how.kind === 'unasked') {
       if (how.kind === 'left') counts.cancelled += 1;
       return rest.leave();
     }
+    tellIfUnreachable(backend, how);
     if (how.kind === 'whole') {
       counts.answered += 1;
       return isSlow ? undefined : rest.succeeded();
@@ -227,6 +235,12 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     if (!hasFailed || spec.isOnly) rest.answered();
     else if (blame === 'failed') rest.failed(code);
     else rest.refused(code, retryAfterMsOf(thrown));
+  }
+
+  function tellIfUnreachable(backend: Backend, how: TryEnd): void {
+    const why = how.kind === 'failed' ? unreachableReason(how.thrown) : undefined;
+    if (why !== undefined && why.reason !== backend.unreachable) options.onUnreachable?.(backend.spec, why);
+    backend.unreachable = why?.reason;
   }
 
   return {
@@ -293,6 +307,7 @@ function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
   return (
     one.baseUrl === other.baseUrl &&
     one.apiKey === other.apiKey &&
+    one.apiKeyEnv === other.apiKeyEnv &&
     one.upstreamDialect === other.upstreamDialect &&
     isDeepStrictEqual(one.timeouts, other.timeouts)
   );

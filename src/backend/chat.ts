@@ -7,7 +7,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
-import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
+import { type BackendFailure, failureOf, type KeyOwner, ONLY_SETTINGS, type SettingNames } from './failures.ts';
 import {
   fieldsRefusedIn,
   isWithin,
@@ -102,6 +102,7 @@ export interface ChatBackendOptions extends PoolOptions {
   /** Whether a relayed stream may be asked for its usage. */
   readonly streamOptions: boolean;
   readonly hidesLimits?: boolean;
+  readonly settings?: SettingNames;
   /** Gets a sentence for the log, which contains nothing of request or answer. */
   readonly onOperatorProblem?: (problem: string) => void;
   /** Says which fields were left out, because the backend refuses them for this model. */
@@ -261,9 +262,9 @@ export function createChatBackend(
   }
 
   function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {
-    const { idleTimeoutMs, onOperatorProblem } = options;
+    const { idleTimeoutMs, onOperatorProblem, settings = ONLY_SETTINGS } = options;
     const toError = (body: string): ApiError => report(toFailure(replied, body, headers));
-    return { toError, signal, idleTimeoutMs, onOperatorProblem };
+    return { toError, signal, idleTimeoutMs, onOperatorProblem, settings };
   }
 
   function toFailure(replied: Replied, body: string, sentHeaders: AskOptions['headers']): BackendFailure {
@@ -274,6 +275,7 @@ export function createChatBackend(
       body,
       keyOwner: options.keyOwner,
       secrets: secretsOf(sentHeaders),
+      ...(options.settings !== undefined && { settings: options.settings }),
     });
   }
 

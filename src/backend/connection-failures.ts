@@ -2,14 +2,48 @@ import { ApiError } from '../core/errors.ts';
 
 export type ConnectionPhase = 'connecting' | 'waiting' | 'answering';
 
-const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
-  [/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'The backend did not accept a connection in time.'],
-  [/^ECONNREFUSED$/, 'The backend refused the connection.'],
-  [/^(?:ENOTFOUND|EAI_)/, 'The host name of the backend could not be resolved.'],
-  [/^(?:EHOST|ENET|EADDRNOTAVAIL)/, 'There is no network route to the backend.'],
-  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'The backend closed the connection while it was being opened.'],
-  [/CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/, 'The TLS certificate of the backend was not accepted.'],
-  [/^(?:EPROTO$|ERR_SSL|ERR_TLS)/, 'No TLS connection to the backend could be made.'],
+const NO_CERTIFICATE = 'The TLS certificate of the backend was not accepted.';
+
+/** By the code of the failure: what the caller is told, and what the operator can do. */
+const UNREACHABLE: readonly (readonly [code: RegExp, words: string, advice: string])[] = [
+  [
+    /^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/,
+    'The backend did not accept a connection in time.',
+    'Is the address right, and does no firewall drop what goes there?',
+  ],
+  [/^ECONNREFUSED$/, 'The backend refused the connection.', 'Does it run, and is the port right?'],
+  [
+    /^(?:ENOTFOUND|EAI_)/,
+    'The host name of the backend could not be resolved.',
+    'Is the name right, and does its name server answer this machine?',
+  ],
+  [
+    /^(?:EHOST|ENET|EADDRNOTAVAIL)/,
+    'There is no network route to the backend.',
+    'Is the address right, and can this machine reach that network?',
+  ],
+  [
+    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/,
+    'The backend closed the connection while it was being opened.',
+    'Is the port right, and is it http or https as the address says?',
+  ],
+  [
+    /CERTIFICATE_(?:REQUIRED|UNKNOWN)|HANDSHAKE_FAILURE$/,
+    'No TLS connection to the backend could be made.',
+    'It may want a certificate of the client, which the gateway does not have.',
+  ],
+  [/^CERT_HAS_EXPIRED$/, NO_CERTIFICATE, 'It has expired.'],
+  [/ALTNAME_INVALID$/, NO_CERTIFICATE, 'It is for another name: write one that it has in the address.'],
+  [
+    /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/,
+    NO_CERTIFICATE,
+    'NODE_EXTRA_CA_CERTS in the environment, and not in .env, names a file with an authority of your own.',
+  ],
+  [
+    /^(?:EPROTO$|ERR_SSL|ERR_TLS)/,
+    'No TLS connection to the backend could be made.',
+    'If it speaks plain HTTP, write http:// in the address.',
+  ],
 ];
 
 /** For a `101 Switching Protocols`, which nobody has asked for. */
@@ -49,6 +83,15 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
 function isNotHttp(cause: Error, code: string): boolean {
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'ERR_ASSERTION') return true;
   return (cause.name === 'HTTPParserError' || code.startsWith('HPE_')) && !cause.message.includes('EOF');
+}
+
+/** Returns why no connection could be made, for the log; undefined for other errors. It has no address and no key in it. */
+export function unreachableReason(thrown: unknown): { readonly reason: string; readonly problem: string } | undefined {
+  if (!(thrown instanceof ApiError && thrown.code === 'upstream_unreachable')) return undefined;
+  const { cause, message } = thrown;
+  const reason = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown';
+  const advice = UNREACHABLE.find(([code]) => code.test(reason))?.[2];
+  return { reason, problem: advice === undefined ? message : `${message} ${advice}` };
 }
 
 function connectFailure(code: string, cause: Error): ApiError {

@@ -7,6 +7,15 @@ import { toSafeText } from './safe-text.ts';
 /** The backend sees the caller's own key (`passthrough`) or the gateway's (`static`, `managed`). */
 export type KeyOwner = 'caller' | 'gateway';
 
+/** Where the operator has set the key and the address of a backend. */
+export interface SettingNames {
+  readonly key: string;
+  readonly address: string;
+}
+
+/** Of the only backend. */
+export const ONLY_SETTINGS: SettingNames = { key: 'UPSTREAM_API_KEY', address: 'UPSTREAM_BASE_URL' };
+
 export interface FailedAnswer {
   /** Below 300 the `status` or `code` in the body counts. */
   readonly status: number;
@@ -14,6 +23,7 @@ export interface FailedAnswer {
   readonly body: string;
   readonly keyOwner: KeyOwner;
   readonly secrets: readonly string[];
+  readonly settings?: SettingNames;
 }
 
 export interface BackendFailure {
@@ -30,7 +40,7 @@ interface Finish {
 
 interface OperatorFault {
   readonly message: string;
-  readonly operatorProblem: string;
+  readonly operatorProblem: (settings: SettingNames) => string;
 }
 
 /** The other 4xx keep their status with `invalid_request`. */
@@ -76,7 +86,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
       ...(param !== '' && { param }),
       headers: { ...passedOnHeaders(answer.headers), ...retryHeader(status, code) },
     }),
-    ...(fault !== undefined && { operatorProblem: fault.operatorProblem }),
+    ...(fault !== undefined && { operatorProblem: fault.operatorProblem(answer.settings ?? ONLY_SETTINGS) }),
   };
 }
 
@@ -150,21 +160,24 @@ function judgeNotFound(words: ErrorBody): Finish {
 function accountFault(status: number): OperatorFault {
   return {
     message: "The backend refused the gateway's own key or account.",
-    operatorProblem: `The backend answered ${status} to the gateway's own key: check UPSTREAM_API_KEY and its account.`,
+    operatorProblem: ({ key }) =>
+      `The backend answered ${status} to the gateway's own key: check ${key} and its account.`,
   };
 }
 
 function pathFault(status: number): OperatorFault {
   return {
     message: 'The backend has no chat completions at the configured address.',
-    operatorProblem: `The backend answered ${status} to the path of chat completions: check UPSTREAM_BASE_URL (with its /v1).`,
+    operatorProblem: ({ address }) =>
+      `The backend answered ${status} to the path of chat completions: check ${address} (with its /v1).`,
   };
 }
 
 function redirectFault(status: number): OperatorFault {
   return {
     message: 'The backend answered with a redirect, which is not followed.',
-    operatorProblem: `The backend answered with a redirect (${status}): set UPSTREAM_BASE_URL to the address it leads to.`,
+    operatorProblem: ({ address }) =>
+      `The backend answered with a redirect (${status}): set ${address} to the address it leads to.`,
   };
 }
 

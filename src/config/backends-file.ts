@@ -100,6 +100,7 @@ function toSpec(
     upstreamDialect,
     dialect: found,
     apiKey: api_key_env === undefined ? null : (env[api_key_env] ?? null),
+    ...(api_key_env !== undefined && { apiKeyEnv: api_key_env }),
     models: models ?? null,
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
     weight,

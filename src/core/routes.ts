@@ -21,6 +21,8 @@ export interface BackendSpec extends RoutedBackend {
   readonly baseUrl: string;
   /** Null sends the caller's own key, if that is known. */
   readonly apiKey: string | null;
+  /** The variable with the key, where the file names one. */
+  readonly apiKeyEnv?: string;
   /** Null sets no limit. */
   readonly maxConcurrent: number | null;
   /** In the place of those of the settings. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { connectionFailure, type ConnectionPhase } from '../../src/backend/connection-failures.ts';
+import { connectionFailure, unreachableReason, type ConnectionPhase } from '../../src/backend/connection-failures.ts';
 import { ApiError } from '../../src/core/errors.ts';
 
 const failure = (code: string): Error => Object.assign(new Error('connect 10.1.2.3:8443 with sk-secret'), { code });
@@ -73,5 +73,33 @@ describe('connectionFailure', () => {
     const mistake = failure('UND_ERR_INVALID_ARG');
 
     expect(connectionFailure(mistake, 'connecting')).to.equal(mistake);
+  });
+});
+
+describe('unreachableReason', () => {
+  for (const [code, advice] of [
+    ['ECONNREFUSED', /does it run/i],
+    ['EAI_AGAIN', /name server/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /NODE_EXTRA_CA_CERTS/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /NODE_EXTRA_CA_CERTS/],
+    ['CERT_HAS_EXPIRED', /has expired/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /certificate of the client/],
+    ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', /certificate of the client/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /write http:/],
+    ['EMFILE', /could not be reached/],
+  ] as const) {
+    it(`gives ${code}, and what to check`, () => {
+      const found = unreachableReason(connectionFailure(failure(code), 'connecting'));
+
+      expect(found?.reason).to.equal(code);
+      expect(found?.problem)
+        .to.match(advice)
+        .and.not.match(/10\.1\.2\.3|8443|secret/);
+    });
+  }
+
+  it('has nothing to say of an answer', () => {
+    expect(unreachableReason(connectionFailure(failure('ECONNRESET'), 'waiting'))).to.equal(undefined);
   });
 });

@@ -1,5 +1,5 @@
 import { createAnswerReader } from '../../backend/answer-reader.ts';
-import { failureOf } from '../../backend/failures.ts';
+import { failureOf, ONLY_SETTINGS } from '../../backend/failures.ts';
 import { wholeChunks } from '../../backend/repeated-chunk.ts';
 import type { RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
@@ -42,6 +42,7 @@ export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
   const reader = createAnswerReader(headers, {
     toError: (body) => failureOf({ status, headers, body, keyOwner: 'caller', secrets }).error,
     onOperatorProblem: undefined,
+    settings: ONLY_SETTINGS,
   });
   const reads = [reader.feed(Buffer.from(text)), reader.end()];
   const failure = reads.find((read) => read.failure !== undefined)?.failure;

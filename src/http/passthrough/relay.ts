@@ -19,7 +19,14 @@ import { noteBackendCall } from '../../requests/facts.ts';
 
 export interface ProxyOptions extends Pick<
   ChatBackendOptions,
-  'baseUrl' | 'keyOwner' | 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs' | 'hidesLimits' | 'reuse'
+  | 'baseUrl'
+  | 'keyOwner'
+  | 'connectTimeoutMs'
+  | 'firstByteTimeoutMs'
+  | 'idleTimeoutMs'
+  | 'hidesLimits'
+  | 'reuse'
+  | 'settings'
 > {
   readonly onOperatorProblem: (problem: string) => void;
 }
@@ -232,6 +239,7 @@ function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { forwarding, opti
     body: proxyRes.headers['content-encoding'] === undefined ? bytes.toString() : '',
     keyOwner: options.keyOwner,
     secrets: Object.values(forwarding.backendHeaders).map((value) => value.replace(/^Bearer /, '')),
+    ...(options.settings !== undefined && { settings: options.settings }),
   });
   if (operatorProblem !== undefined) options.onOperatorProblem(operatorProblem);
   if (operatorProblem !== undefined || !isJson(proxyRes)) throw error;
