@@ -53,7 +53,10 @@ export function planCompactionOnTheWay(
   };
 }
 
-/** Keeps the wording of the conversation, so that a backend can use its prompt cache. */
+/**
+ * Keeps the wording of the conversation, and the tools where the backend calls none when it is told
+ * so. The backend has both in its prompt cache.
+ */
 function askForSummary(request: CreateResponse, options: CompactionOptions): ChatRequest {
   const { compactionModel, compactionMaxOutputTokens, modelAliases, models } = options;
   const model = compactionModel ?? request.model;
@@ -70,14 +73,13 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
     stream: true,
   };
   const settled = settle(asked, models.present?.find(model, modelAliases.get(model) ?? model)).request;
-  // The tools are needed to name the calls of the history, but they are not offered.
-  const {
-    tools: _tools,
-    tool_choice: _choice,
-    parallel_tool_calls: _parallel,
-    ...chat
-  } = toChatRequest({ ...settled, max_output_tokens: compactionMaxOutputTokens }, options).chat;
-  return chat;
+  const held = { tool_choice: 'none', max_output_tokens: compactionMaxOutputTokens } as const;
+  const { chat } = toChatRequest({ ...settled, ...held }, options);
+  const { toolChoice } = options.dialect;
+  if (compactionModel === null && (toolChoice === 'allowed' || toolChoice === 'named')) return chat;
+  // The tools were needed to name the calls of the history.
+  const { tools: _tools, tool_choice: _choice, parallel_tool_calls: _parallel, ...asking } = chat;
+  return asking;
 }
 
 /** Returns the items to summarize, without the compaction trigger. */

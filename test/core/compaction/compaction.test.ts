@@ -7,13 +7,14 @@ import {
   type CompactionOptions,
 } from '../../../src/core/compaction/compaction.ts';
 import { toContext, toPrompt } from '../../../src/core/compaction/prompt.ts';
-import { DIALECTS } from '../../../src/core/dialects.ts';
+import { DIALECTS, type DialectName } from '../../../src/core/dialects.ts';
 import { createModels } from '../../../src/core/models.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import { toChatRequest } from '../../../src/core/request/request.ts';
 import type { CreateResponse, InputItem } from '../../../src/contract/types.ts';
 import { findComplaints } from '../../clients/complaints.ts';
 import { runs } from '../../support/property.ts';
+import { expectLonger } from '../../support/chat-prefix.ts';
 
 /** A seal that shows what is in it. */
 const sealed = (summary: string): InputItem => ({ type: 'compaction', encrypted_content: `sealed:${summary}` });
@@ -36,7 +37,7 @@ const look: InputItem = { type: 'function_call', call_id: 'call_1', name: 'look'
 const seen: InputItem = { type: 'function_call_output', call_id: 'call_1', output: 'a cat' };
 const TRIGGER: InputItem = { type: 'compaction_trigger' };
 
-const REQUEST: CreateResponse = {
+const REQUEST: CreateResponse & { readonly input: InputItem[] } = {
   model: 'alias',
   instructions: 'Be kind.',
   input: [user('What is there?'), look, seen, model('A cat.'), TRIGGER],
@@ -67,7 +68,7 @@ describe('a request', () => {
 });
 
 describe('the request for a summary', () => {
-  it('is the conversation and a prompt, with nothing to call and nothing of the form of an answer', () => {
+  it('is the conversation and a prompt, with nothing that may be called and nothing of the form of an answer', () => {
     const { chat, resume } = planCompaction(REQUEST, AS_GIVEN);
     expect(resume).to.equal(undefined);
     const { messages, ...fields } = chat;
@@ -81,7 +82,25 @@ describe('the request for a summary', () => {
       max_completion_tokens: 900,
       reasoning_effort: 'high',
       user: 'u1',
+      tools: toChatRequest(REQUEST, AS_GIVEN).chat.tools,
+      tool_choice: 'none',
     });
+  });
+
+  for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
+    const isHeld = DIALECTS[dialect].toolChoice === 'named' || DIALECTS[dialect].toolChoice === 'allowed';
+    it(`has the prefix of the turn before for ${dialect}, ${isHeld ? 'the tools too' : 'and no tools'}`, () => {
+      const options = { ...OPTIONS, dialect: DIALECTS[dialect] };
+      const { tools, ...turn } = toChatRequest({ ...REQUEST, input: REQUEST.input.slice(0, -2) }, options).chat;
+      const { chat } = planCompaction(REQUEST, options);
+      expectLonger(chat, isHeld && tools !== undefined ? { ...turn, tools } : turn, dialect);
+      if (!isHeld) expect(chat).not.to.have.any.keys('tools', 'tool_choice', 'parallel_tool_calls');
+    });
+  }
+
+  it('has no tools where another model writes', () => {
+    const { chat } = planCompaction(REQUEST, { ...AS_GIVEN, compactionModel: 'small' });
+    expect(chat).not.to.have.any.keys('tools', 'tool_choice', 'parallel_tool_calls');
   });
 
   it('goes to a model of its own where the operator has set one, without the efforts of the other', () => {
