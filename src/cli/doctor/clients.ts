@@ -4,8 +4,9 @@ type Name = Finding['name'];
 
 export interface ClientFit {
   readonly client: string;
-  readonly works: 'yes' | 'partly' | 'no';
-  /** The questions whose answers speak against it. */
+  /** Is `unclear` where what the client needs was not answered, and nothing that it needs is missing. */
+  readonly works: 'yes' | 'partly' | 'unclear' | 'no';
+  /** The questions whose answers speak against it, or are not clear. */
   readonly why: readonly Name[];
 }
 
@@ -38,17 +39,16 @@ export function judgeClients(findings: readonly Finding[]): readonly ClientFit[]
   return CLIENTS.map(({ client, needs, uses }) => {
     const missing = needs.filter((name) => results.get(name) === 'no');
     if (missing.length > 0) return { client, works: 'no', why: missing };
-    const why = [
-      ...needs.filter((name) => results.get(name) !== 'yes'),
-      ...uses.filter((name) => results.get(name) === 'no'),
-    ];
-    return { client, works: why.length === 0 ? 'yes' : 'partly', why };
+    const unclear = needs.filter((name) => results.get(name) !== 'yes');
+    const lacking = uses.filter((name) => results.get(name) === 'no');
+    const works = unclear.length > 0 ? 'unclear' : lacking.length > 0 ? 'partly' : 'yes';
+    return { client, works, why: [...unclear, ...lacking] };
   });
 }
 
 /** Returns one sentence for each group of clients. */
 export function describeClients(fits: readonly ClientFit[]): string {
-  return (['yes', 'partly', 'no'] as const)
+  return (['yes', 'partly', 'unclear', 'no'] as const)
     .flatMap((works) => {
       const names = fits
         .filter((fit) => fit.works === works)
@@ -58,7 +58,12 @@ export function describeClients(fits: readonly ClientFit[]): string {
     .join(' ');
 }
 
-const WORDS = { yes: 'Works with', partly: 'Works partly with', no: 'Does not work with' } as const;
+const WORDS = {
+  yes: 'Works with',
+  partly: 'Works partly with',
+  unclear: 'Not clear for',
+  no: 'Does not work with',
+} as const;
 
 /** What a no means for a user of the gateway with the settings that are suggested. */
 export const MEANING: Readonly<Record<Name, string>> = {

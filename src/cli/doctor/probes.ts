@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
 import { isObject, readJson } from '../../core/json.ts';
+import { jsonObjectIn } from '../../core/reply/json-end.ts';
 import type { Said } from './answer.ts';
 
 export interface Finish {
@@ -103,7 +104,7 @@ export const PROBES = [
     }),
     judge: (said) =>
       said.calls.length === 1
-        ? unclear('taken, but the model made one call where two were asked for')
+        ? unclear(isCut(said) ? OUT_OF_TOKENS : 'taken, but the model made one call where two were asked for')
         : judgeCalls(said, unclear('the model answered in words')),
   },
   {
@@ -131,14 +132,19 @@ export const PROBES = [
   {
     name: 'tool_choice none',
     ask: (manner) => ({ ...limited(manner, ABOUT_WEATHER), tools: [WEATHER], tool_choice: 'none' }),
-    judge: ({ calls: [call] }) =>
-      call === undefined ? yes('no call came') : no(`taken, but the model called ${call.name}`),
+    judge: (said) => {
+      const [call] = said.calls;
+      if (call !== undefined) return no(`taken, but the model called ${call.name}`);
+      return isCut(said) ? unclear(OUT_OF_TOKENS) : yes('no call came');
+    },
   },
   {
     name: 'parallel_tool_calls false',
     ask: (manner) => ({ ...limited(manner, ABOUT_TWO_CITIES), tools: [WEATHER], parallel_tool_calls: false }),
-    judge: ({ calls: { length } }) => {
+    judge: (said) => {
+      const { length } = said.calls;
       if (length > 1) return no(`taken, but ${length} calls came`);
+      if (isCut(said)) return unclear(OUT_OF_TOKENS);
       return length === 1 ? yes('one call came') : unclear('the model made no call');
     },
   },
@@ -249,19 +255,28 @@ const OFFERED: ReadonlySet<string> = new Set([WEATHER.function.name, TIME.functi
 
 function judgeCalls(said: Said, otherwise: Finish): Finish {
   const [call] = said.calls;
-  if (call === undefined) return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : otherwise;
-  if (said.calls.some(({ arguments: text }) => !isObject(readJson(text === '' ? '{}' : text)))) {
-    return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : no('calls with arguments that are no JSON object');
+  const isWhole = call !== undefined && said.calls.every(({ arguments: text }) => isObject(readJson(text)));
+  if (isCut(said) && !isWhole) return unclear(OUT_OF_TOKENS);
+  if (call === undefined) return otherwise;
+  if (said.calls.some(({ arguments: text }) => text !== '' && !isObject(readJson(text)))) {
+    return no('calls with arguments that are no JSON object');
   }
   const unknown = said.calls.find(({ name }) => !OFFERED.has(name));
   if (unknown !== undefined) return { ...no(`called ${unknown.name}, which was not offered`), isFault: true };
   return yes(said.calls.length === 1 ? `called ${call.name}` : `${said.calls.length} calls in one answer`);
 }
 
+/** Returns whether the limit cut the answer; some backends give a cut call the reason `tool_calls`. */
+export function isCut({ finishReason, calls }: Said): boolean {
+  return (
+    finishReason === 'length' || calls.some(({ arguments: text }) => text !== '' && jsonObjectIn(text) === 'begun')
+  );
+}
+
 function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) => boolean): Finish {
   const value = readJson(said.text);
   if (isObject(value) && fits(value)) return yes('the answer follows it');
-  if (said.finishReason === 'length') return unclear(OUT_OF_TOKENS);
+  if (isCut(said)) return unclear(OUT_OF_TOKENS);
   return no(isObject(value) ? 'taken, but the answer does not follow the schema' : 'taken, but the answer is not JSON');
 }
 
@@ -272,7 +287,7 @@ function judgeReasoning({ reasoningIn, usage }: Said): Finish {
   return tokens > 0 ? no(`${tokens} tokens of it, not shown`) : no('none came');
 }
 
-const OUT_OF_TOKENS = `the model used up its ${MAX_TOKENS} tokens before`;
+export const OUT_OF_TOKENS = `the model used up its ${MAX_TOKENS} tokens before`;
 
 export function yes(reason: string): Finish {
   return { result: 'yes', reason };

@@ -7,7 +7,8 @@ import type {
   MessageState,
 } from '../../core/chat.ts';
 import { callPiecesOf, choiceOf, deltaOf, messageStateOf, textPiecesOf } from '../../core/reply/chunk.ts';
-import { ABOUT_WEATHER, limited, no, unclear, WEATHER, yes, type Finish } from './probes.ts';
+import { isObject, readJson } from '../../core/json.ts';
+import { ABOUT_WEATHER, isCut, limited, no, OUT_OF_TOKENS, unclear, WEATHER, yes, type Finish } from './probes.ts';
 import { askOnce, type Question } from './question.ts';
 
 export interface SecondTurn {
@@ -21,7 +22,12 @@ export async function askSecondTurn(question: Question): Promise<SecondTurn> {
   const first = await askOnce(question, toRequest(question, ABOUT_WEATHER));
   if (first.kind === 'refused') return notWanted(first.finish);
   const message = first.said.chunks.map(messageOf).find((one) => callPiecesOf(one).length > 0);
+  if (isCut(first.said)) return notWanted(unclear(OUT_OF_TOKENS));
   if (message === undefined) return notWanted(unclear('the model made no call to answer'));
+  // Servers refuse other arguments, and the gateway mends them.
+  if (callPiecesOf(message).some(({ arguments: text }) => text !== '' && !isObject(readJson(text)))) {
+    return notWanted(unclear('the model made no whole call to answer'));
+  }
   const attached = attachedTo(message);
   const given = await askOnce(question, answerTo(question, message, stateOf(message)));
   if (attached.length === 0) {

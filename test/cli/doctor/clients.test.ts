@@ -43,8 +43,12 @@ describe('the clients that work', () => {
     },
     {
       results: { 'second turn': 'unclear' },
+      verdict: 'Works with OpenAI SDK, AI SDK, LangChain. Not clear for Agents SDK (second turn), Codex (second turn).',
+    },
+    {
+      results: { 'second turn': 'unclear', json_schema: 'no' },
       verdict:
-        'Works with OpenAI SDK, AI SDK, LangChain. Works partly with Agents SDK (second turn), Codex (second turn).',
+        'Works partly with OpenAI SDK (json_schema), AI SDK (json_schema), LangChain (json_schema). Not clear for Agents SDK (second turn, json_schema), Codex (second turn).',
     },
     {
       results: { stream: 'no' },

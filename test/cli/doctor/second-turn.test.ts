@@ -18,14 +18,19 @@ describe('askSecondTurn', () => {
 
   const asking = useQuestion();
 
-  function play(message: Json, whyNot: (returned: Json) => string | undefined = () => undefined, status = 400): void {
+  function play(
+    message: Json,
+    whyNot: (returned: Json) => string | undefined = () => undefined,
+    status = 400,
+    reason = 'stop',
+  ): void {
     asking.backend.always(({ request, start, end }) => {
       const { messages } = request.body as { messages: readonly Json[] };
       const returned = messages.find(({ role }) => role === 'assistant');
       const problem = returned && whyNot(returned);
       start(problem === undefined ? 200 : status, { 'content-type': 'application/json' });
       const said = returned === undefined ? message : { content: 'Mild.' };
-      const completion = { choices: [{ index: 0, message: { role: 'assistant', ...said }, finish_reason: 'stop' }] };
+      const completion = { choices: [{ index: 0, message: { role: 'assistant', ...said }, finish_reason: reason }] };
       end(JSON.stringify(problem === undefined ? completion : { error: { message: problem } }));
     });
   }
@@ -98,6 +103,48 @@ describe('askSecondTurn', () => {
     it(`judges ${name}`, async () => {
       play(message, whyNot, status);
       expect(await askSecondTurn(asking.question)).to.deep.equal(expected);
+    });
+  }
+
+  const cutCall = { ...CALL, id: 'call_2', function: { name: 'get_weather', arguments: '{"city":"Pa' } };
+  const outOfTokens = 'the model used up its 512 tokens before';
+  for (const { name, message, finish, reason } of [
+    { name: 'the limit cut', message: { tool_calls: [cutCall] }, finish: 'length', reason: outOfTokens },
+    {
+      name: 'the limit cut behind another',
+      message: { tool_calls: [CALL, cutCall] },
+      finish: 'length',
+      reason: outOfTokens,
+    },
+    {
+      name: 'the limit cut before any arguments',
+      message: { tool_calls: [{ ...CALL, function: { name: 'get_w', arguments: '' } }] },
+      finish: 'length',
+      reason: outOfTokens,
+    },
+    {
+      name: 'was cut with another finish reason',
+      message: { tool_calls: [cutCall] },
+      finish: 'tool_calls',
+      reason: outOfTokens,
+    },
+    {
+      name: 'thoughts left no room for',
+      message: { content: null, reasoning_content: 'Hm' },
+      finish: 'length',
+      reason: outOfTokens,
+    },
+    {
+      name: 'is no JSON',
+      message: { tool_calls: [{ ...CALL, function: { name: 'get_weather', arguments: 'Paris' } }] },
+      finish: 'stop',
+      reason: 'the model made no whole call to answer',
+    },
+  ]) {
+    it(`does not answer a call that ${name}`, async () => {
+      play(message, () => 'Failed to parse tool call arguments as JSON', 500, finish);
+      expect((await askSecondTurn(asking.question)).finish).to.deep.equal({ result: 'unclear', reason });
+      expect(asking.backend.requests).to.have.length(1);
     });
   }
 
