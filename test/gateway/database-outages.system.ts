@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { finish, text, usageChunk, KNOWN_USAGE } from '../records/chunks.ts';
+import { completion } from '../backend/asking.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
@@ -266,6 +267,31 @@ if (isInstalled) {
         expect(lines).to.contain('the store cannot be written').and.not.to.contain('canary');
       });
     }
+
+    it('is a replica after a fail-over that only new connections follow answers every request by the new primary', async () => {
+      backend.always({ json: completion('Hello') });
+      const standby = await server.startStandby();
+      takeAway = async () => {
+        await server.sql('ALTER SYSTEM RESET default_transaction_read_only');
+        await server.sql('SELECT pg_reload_conf()');
+        await standby.close();
+      };
+      const caller = callerOf(gateway.url);
+      const ask = async () => {
+        const reply = await caller.create({ model: 'm', input: 'Hi' });
+        await reply.text();
+        return reply.status;
+      };
+      const askAtOnce = () => Promise.all(Array.from({ length: 2 * POOL_SIZE }, ask));
+      expect(new Set(await askAtOnce())).to.deep.equal(new Set([200]));
+      await server.sql('ALTER SYSTEM SET default_transaction_read_only = on');
+      await server.sql('SELECT pg_reload_conf()');
+      await standby.promote();
+      proxy.leadTo(standby.port);
+
+      for (let round = 0; round < 20; round += 1)
+        expect(new Set(await askAtOnce()), `round ${round}`).to.deep.equal(new Set([200]));
+    });
 
     it('is a replica from the beginning says so, in one line', async () => {
       await server.becomeStandby();

@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { startPostgresServer } from './postgres-server.ts';
+import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
 
 export interface OwnPostgres {
   /** Of a database `gateway` and an ordinary role, which has to show its password. */
@@ -17,6 +17,14 @@ export interface OwnPostgres {
   /** From the next start on it is a standby, which only answers lookups. */
   becomeStandby(): Promise<void>;
   becomePrimary(): Promise<void>;
+  /** Starts a replica that has everything which this one has committed, until it is promoted. */
+  startStandby(): Promise<Standby>;
+  close(): Promise<void>;
+}
+
+export interface Standby {
+  readonly port: number;
+  promote(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,17 +37,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     // Nothing in it has to survive the machine, and a crash of the server alone loses nothing all the same.
     settings: `fsync = off\nmax_connections = ${CONNECTIONS + 3}\nsuperuser_reserved_connections = 3\n`,
   });
-  const { port, socketFolder, dataFolder } = server;
-  const sql = async (text: string) => {
-    const client = new Client({ host: socketFolder, port, user: 'postgres', database: 'postgres' });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query(text)).rows as readonly unknown[];
-    } finally {
-      await client.end();
-    }
-  };
+  const { port, dataFolder } = server;
+  const sql = (text: string) => askServer(server, text);
   await sql(`CREATE ROLE gateway LOGIN PASSWORD 'canary'`);
   await sql('CREATE DATABASE gateway OWNER gateway');
 
@@ -49,6 +48,14 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     sql,
     start: () => server.start(),
     stop: (mode) => server.stop(mode),
+    async startStandby() {
+      const standby = await startPostgresServer({ standbyOf: server });
+      return {
+        port: standby.port,
+        promote: async () => void (await askServer(standby, 'SELECT pg_promote()')),
+        close: () => standby.close(),
+      };
+    },
     close: () => server.close(),
     async becomeStandby() {
       await writeFile(join(dataFolder, 'standby.signal'), '');
@@ -57,4 +64,15 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       await rm(join(dataFolder, 'standby.signal'));
     },
   };
+}
+
+async function askServer({ socketFolder, port }: PostgresServer, text: string): Promise<readonly unknown[]> {
+  const client = new Client({ host: socketFolder, port, user: 'postgres', database: 'postgres' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows as readonly unknown[];
+  } finally {
+    await client.end();
+  }
 }

@@ -29,12 +29,15 @@ interface ServerOptions {
   readonly hostAuth?: 'trust' | 'scram-sha-256';
   /** Lines of its configuration. */
   readonly settings?: string;
+  /** It begins as a replica of this one, with the settings of that. */
+  readonly standbyOf?: Pick<PostgresServer, 'port' | 'socketFolder'>;
 }
 
 /** Makes one and starts it. Throws where PostgreSQL is not installed. */
 export async function startPostgresServer({
   hostAuth = 'trust',
   settings = '',
+  standbyOf,
 }: ServerOptions = {}): Promise<PostgresServer> {
   const programs = findPrograms();
   if (programs === undefined) throw new Error('PostgreSQL is not installed');
@@ -46,16 +49,14 @@ export async function startPostgresServer({
   const port = await freePort();
   const control = [...asPostgres, join(programs, 'pg_ctl'), '--pgdata', data, '--wait'];
   const auth = ['--auth-local=trust', `--auth-host=${hostAuth}`];
-  await run([
-    ...asPostgres,
-    join(programs, 'initdb'),
-    '--pgdata',
-    data,
-    '--username',
-    'postgres',
-    ...auth,
-    '--no-sync',
-  ]);
+  const toMake =
+    standbyOf === undefined
+      ? [join(programs, 'initdb'), ...auth]
+      : [
+          ...[join(programs, 'pg_basebackup'), '--write-recovery-conf', '--checkpoint=fast'],
+          ...[`--host=${standbyOf.socketFolder}`, `--port=${standbyOf.port}`],
+        ];
+  await run([...asPostgres, ...toMake, '--pgdata', data, '--username', 'postgres', '--no-sync']);
   appendFileSync(
     join(data, 'postgresql.conf'),
     `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '${folder}'\n${settings}`,

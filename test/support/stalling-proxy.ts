@@ -20,6 +20,8 @@ export interface StallingProxy {
   readonly connections: number;
   /** From now on everything passes but the notices of PostgreSQL, as behind a pooler that shares connections. */
   loseNotices(): void;
+  /** New connections lead to this port; those there are stay where they are. */
+  leadTo(port: number): void;
   /** Cuts all connections, and refuses new ones. */
   cut(): void;
   /** Lets everything pass again; what was held up is lost, with its connections. */
@@ -36,11 +38,12 @@ export async function startStallingProxy(target: {
   let trigger: { readonly text: string; readonly state: 'answers lost' | 'answers held' } | undefined;
   let held: (() => void)[] = [];
   let connections = 0;
+  let { port } = target;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (state === 'cut') return near.destroy();
     connections += 1;
-    const far = connect(target);
+    const far = connect({ host: target.host, port });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -98,6 +101,9 @@ export async function startStallingProxy(target: {
     },
     loseNotices() {
       state = 'notices lost';
+    },
+    leadTo(other) {
+      port = other;
     },
     cut() {
       state = 'cut';

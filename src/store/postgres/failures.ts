@@ -52,6 +52,11 @@ export function isAnswer(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && !/^(?:08|57P|25P03)/.test(error.code ?? '');
 }
 
+/** True of an answer that another server may give otherwise: after a fail-over this one is a replica. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '25006';
+}
+
 /** Returns the error as a reason for the operator. The driver never shows the password. */
 export function toReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';

@@ -1,5 +1,5 @@
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg';
-import { isAnswer, PassingError, UnknownOutcome } from './failures.ts';
+import { isAnswer, isReadOnly, PassingError, UnknownOutcome } from './failures.ts';
 
 export interface Statement {
   readonly name: string;
@@ -48,6 +48,9 @@ const ANSWER_WITHIN_MS = 5000;
 
 const IDLE_CONNECTION_MS = 30_000;
 
+/** After so long a connection is made anew, since the address may lead to another server by now. */
+const OLDEST_CONNECTION_S = 600;
+
 const CLOSE_WITHIN_MS = 3000;
 
 // Conditions must be evaluated again after a wait for a lock, whatever the server's default is.
@@ -60,13 +63,28 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
     query_timeout: 0,
     max: size,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
+    maxLifetimeSeconds: OLDEST_CONNECTION_S,
   });
+  /** Those that lead to the server of which a write has not been refused. */
+  let current = new WeakSet<PoolClient>();
+  const used = new WeakSet<PoolClient>();
   pool.on('error', ({ message }) => onLost(message));
-  // Without a listener the event ends the process. Only 'connect' is early enough, because the last
-  // message of the server can arrive with its first.
-  pool.on('connect', (client) => client.on('error', ignore));
+  pool.on('connect', (client) => {
+    current.add(client);
+    // Without a listener the event ends the process. Only 'connect' is early enough, because the last
+    // message of the server can arrive with its first.
+    client.on('error', ignore);
+  });
 
   async function connect(): Promise<PoolClient> {
+    for (;;) {
+      const client = await connectOnce();
+      if (current.has(client)) return client;
+      client.release(true);
+    }
+  }
+
+  async function connectOnce(): Promise<PoolClient> {
     const startedAtMs = performance.now();
     try {
       return await pool.connect();
@@ -82,12 +100,19 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
     explain: (error: unknown) => unknown,
   ): Promise<Result> {
     const client = await connect();
+    const isNew = !used.has(client);
+    used.add(client);
     let isSound = false;
     try {
       const result = await work(withTimeout(client));
       isSound = true;
       return result;
     } catch (error) {
+      if (isReadOnly(error)) {
+        // All that were made before may lead to a server that was the primary.
+        current = new WeakSet();
+        throw isNew ? error : new PassingError('the connection led to a read-only server', { cause: error });
+      }
       // After any other error the state of the connection is unknown.
       isSound = isOurOwn(error) || isAnswer(error);
       throw isSound || isMistake(error) ? error : explain(error);
