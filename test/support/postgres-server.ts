@@ -52,10 +52,7 @@ export async function startPostgresServer({
   const toMake =
     standbyOf === undefined
       ? [join(programs, 'initdb'), ...auth]
-      : [
-          ...[join(programs, 'pg_basebackup'), '--write-recovery-conf', '--checkpoint=fast'],
-          ...[`--host=${standbyOf.socketFolder}`, `--port=${standbyOf.port}`],
-        ];
+      : [join(programs, 'pg_basebackup'), ...REPLICA, `--host=${standbyOf.socketFolder}`, `--port=${standbyOf.port}`];
   await run([...asPostgres, ...toMake, '--pgdata', data, '--username', 'postgres', '--no-sync']);
   appendFileSync(
     join(data, 'postgresql.conf'),
@@ -89,6 +86,8 @@ export async function startPostgresServer({
   process.once('exit', () => endAtOnce(server, folder));
   return server;
 }
+
+const REPLICA = ['--write-recovery-conf', '--checkpoint=fast'];
 
 /** Of a process that does not come to close it. */
 function endAtOnce(server: PostgresServer, folder: string): void {

@@ -8,7 +8,7 @@ import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
 import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
 import { LOOKUPS } from './lookups.ts';
-import { prepareAsked, prepareConfirmations, preparePrices, prepareRecovery, type Owner } from './owners.ts';
+import { prepareOwn, prepareConfirmations, preparePrices, prepareRecovery, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { STATS_CHANGES, STATS_LOOKUPS } from './request-stats.ts';
@@ -71,7 +71,7 @@ function prepareOperations(owner: Owner) {
       ...STATS_LOOKUPS,
       ...ACCEPTED_LOOKUPS,
       ...ALERT_LOOKUPS,
-      ...prepareAsked(owner),
+      ...prepareOwn(owner),
     } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
     changing: {
       ...KEY_CHANGES,

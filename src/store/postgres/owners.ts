@@ -109,9 +109,8 @@ const FIND_DEAD: Statement = {
 
 const STEP = 500;
 
-const CLOSE: Statement = {
-  name: 'close_abandoned',
-  text: `
+function closing(name: string, condition: string): Statement {
+  const text = `
     UPDATE requests SET
       owner = NULL,
       status = CASE WHEN cancel_requested_at_ms IS NULL THEN 'failed' ELSE 'cancelled' END,
@@ -125,16 +124,24 @@ const CLOSE: Statement = {
       total_tokens = estimated_input_tokens,
       usage_estimated = 1,
       cost_micro = interrupted_cost_micro
-    WHERE seq IN (SELECT seq FROM requests WHERE owner = $2 ORDER BY seq LIMIT ${STEP} FOR NO KEY UPDATE)
-    RETURNING ${RECORD_COLUMNS}`,
-};
+    WHERE seq IN (SELECT seq FROM requests WHERE owner = $2 ${condition} ORDER BY seq LIMIT ${STEP} FOR NO KEY UPDATE)
+    RETURNING ${RECORD_COLUMNS}`;
+  return { name, text };
+}
+
+const CLOSE = closing('close_abandoned', '');
+const CLOSE_ENDED = closing('close_ended', 'AND request_id = ANY($3::text[])');
 
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
-/** Closes what dead processes left unfinished. Only one process does it. */
+/** Closes what dead processes left unfinished, which only one process does, and what has ended in this one. */
 export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'recoverSome'>> {
   return {
-    async recoverSome(connection, nowMs) {
+    async recoverSome(connection, nowMs, ended) {
+      if (ended.length > 0) {
+        const closed = await connection.rows<RecordRow>(CLOSE_ENDED, [nowMs, owner.name, ended]);
+        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
+      }
       for (;;) {
         const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
@@ -165,9 +172,20 @@ const LIST_ASKED: Statement = {
     FROM requests WHERE owner = $1 AND (cancel_requested_at_ms IS NOT NULL OR confirmed = 0)`,
 };
 
-/** Finds what other processes ask this one about. */
-export function prepareAsked(owner: Owner): Remote<Pick<Operations, 'listAsked'>> {
-  return { listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]) };
+const LIST_UNFINISHED: Statement = {
+  name: 'list_unfinished',
+  text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND created_at_ms < $2',
+};
+
+/** Finds the own unfinished records, and what other processes ask this one about. */
+export function prepareOwn(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'listUnfinished'>> {
+  return {
+    listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]),
+    async listUnfinished(connection, beforeMs) {
+      const rows = await connection.rows<Pick<AskedRow, 'requestId'>>(LIST_UNFINISHED, [owner.name, beforeMs]);
+      return rows.map(({ requestId }) => requestId);
+    },
+  };
 }
 
 const DOUBT: Statement = {

@@ -17,6 +17,8 @@ export interface Confirmations {
   /** Notes that this process was told that the request is accepted. */
   add(requestId: RequestId): void;
   remove(requestId: RequestId): void;
+  /** Whether the request was accepted here and has no end that is written. */
+  isUnfinished(requestId: RequestId): boolean;
   /**
    * Returns the record if it stays, undefined if it was undone. Throws ApiError `store_unavailable`
    * if neither is known in time.
@@ -48,6 +50,7 @@ export function createConfirmations(queue: Pick<BatchQueue, 'call' | 'answerWith
   return {
     add: (requestId) => void accepted.add(requestId),
     remove: (requestId) => void accepted.delete(requestId),
+    isUnfinished: (requestId) => accepted.has(requestId),
     async confirmed(record) {
       const { requestId } = record;
       if (!isUnconfirmed(record) || accepted.has(requestId)) return record;

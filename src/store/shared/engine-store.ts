@@ -22,6 +22,8 @@ import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type RecordRow
 const LOOKUP: CallOptions = { isLookup: true };
 const LIST: CallOptions = { isLookup: true, isList: true };
 
+/** Much longer than an acceptance takes, and than its undo takes where nobody was told of it. */
+const SURELY_TOLD_MS = 60_000;
 /** One probe answers all readiness checks of this time, so that they cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
 
@@ -105,9 +107,11 @@ export function createEngineStore({
     ...createAlertCalls(queue, clock),
     ...createRequestStatsCalls(queue),
     async recover() {
+      const unfinished = await queue.call(['listUnfinished', clock() - SURELY_TOLD_MS], LOOKUP);
+      const ended = unfinished.filter((requestId) => !confirmations.isUnfinished(requestId));
       let closed = 0;
       for (;;) {
-        const some = await queue.call(['recoverSome', clock()]);
+        const some = await queue.call(['recoverSome', clock(), ended]);
         if (some === 0) return closed;
         closed += some;
       }
@@ -136,7 +140,7 @@ export function createEngineStore({
       draft.hold === undefined
         ? toDecision(await queue.call(['accept', row, earlier], { undo }))
         : toPaidDecision(await queue.call(['acceptPaid', row, earlier, draft.hold], { undo }));
-    if (decision.kind === 'accepted' && draft.idempotency !== undefined) confirmations.add(draft.requestId);
+    if (decision.kind === 'accepted') confirmations.add(draft.requestId);
     return decision;
   }
 }

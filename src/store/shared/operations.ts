@@ -114,8 +114,13 @@ export interface Operations {
 
   comparePrices(version: string): readonly string[];
 
-  /** Returns how many records of dead processes it closed; 0 at the end. */
-  recoverSome(nowMs: number): number;
+  /**
+   * Returns the own unfinished records from before this time; none where no commit can be lost. Some
+   * may have ended: after a fail-over to a replica the last commits may be lost.
+   */
+  listUnfinished(beforeMs: number): readonly RequestId[];
+  /** Returns how many records of dead processes it closed, and of these own ones; 0 at the end. */
+  recoverSome(nowMs: number, ended: readonly RequestId[]): number;
   /** Deletes at most PRUNE_STEP records that ended before this time; returns how many. */
   pruneSome(beforeMs: number): number;
   /** Deletes alerts of that time too. */

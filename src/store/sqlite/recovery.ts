@@ -51,5 +51,5 @@ export function prepareRecovery(
     return STEP - left;
   }
 
-  return { recoverSome };
+  return { recoverSome, listUnfinished: () => [] };
 }

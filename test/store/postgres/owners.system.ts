@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import { newDraft } from '../../support/records.ts';
+import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { preparePrices, prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
@@ -87,7 +87,7 @@ if (server !== undefined) {
       const records = () => database.run('SELECT status, error_code, completed_at_ms::int FROM requests');
       const recover = () => {
         const { recoverSome } = prepareRecovery(owner);
-        return connections.transaction((connection) => recoverSome(connection, 7));
+        return connections.transaction((connection) => recoverSome(connection, 7, []));
       };
       const silence = (seconds: number) =>
         database.run(
@@ -142,6 +142,29 @@ if (server !== undefined) {
         await other.end();
         await until(async () => (await recover()) === 1);
       });
+    });
+
+    it('closes what has ended here though its end was lost, and nothing that runs', async () => {
+      let nowMs = 1_790_000_000_000;
+      const store = await openPostgresStore({ url: database.url, poolSize: 2, clock: () => nowMs, log: console });
+      const [lost, running] = [newDraft({ createdAtMs: nowMs }), newDraft({ createdAtMs: nowMs })];
+      await store.accept(lost);
+      await store.accept(running);
+      await database.run('CREATE TABLE replica AS SELECT * FROM requests');
+      await store.finish(lost.requestId, newOutcome());
+      await database.run('DELETE FROM requests');
+      await database.run('INSERT INTO requests OVERRIDING SYSTEM VALUE SELECT * FROM replica');
+      await database.run('DROP TABLE replica');
+      const statuses = () =>
+        Promise.all([lost, running].map(async ({ requestId }) => (await store.find(CALLER, requestId))?.status));
+
+      nowMs += 60_000;
+      expect(await store.recover()).to.equal(0);
+      expect(await statuses()).to.deep.equal(['processing', 'processing']);
+      nowMs += 1;
+      expect(await store.recover()).to.equal(1);
+      expect(await statuses()).to.deep.equal(['failed', 'processing']);
+      await store.close();
     });
 
     it('hears of the other prices that living processes go by', async () => {
