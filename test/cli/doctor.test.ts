@@ -3,13 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig } from '../../src/config/config.ts';
-import { DIALECTS, isDialectName } from '../../src/core/dialects.ts';
+import { DIALECTS, isDialectName, type DialectName } from '../../src/core/dialects.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { run, type CliRun, type Printed } from '../support/cli.ts';
 import { BEHAVIOURS, chatsOf, play, type Behaviour } from '../support/dialect-backends.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const KEY = 'sk-canary-canary-canary';
+
+/** What the scripted backends take although their kind does not expect it of every model. */
+const BETTER: Partial<Record<DialectName, object>> = {
+  sglang: { systemPlace: 'in-place', userMessages: 'as-given' },
+  ollama: { systemPlace: 'in-place' },
+  moonshot: { systemPlace: 'in-place', userMessages: 'as-given', toolChoice: 'named' },
+  google: { systemPlace: 'in-place', userMessages: 'as-given', toolChoice: 'named' },
+  mistral: { systemPlace: 'in-place' },
+  together: { systemPlace: 'in-place', userMessages: 'as-given' },
+};
 
 describe('doctor', () => {
   useRealSockets();
@@ -40,8 +50,9 @@ describe('doctor', () => {
     it(`suggests ${dialect} for a backend of that kind`, async () => {
       const { status, report } = await examineAs(BEHAVIOURS[dialect]);
       expect(report.dialect).to.deep.include({ suggested: dialect, equivalents: [], set: 'generic' });
-      expect(report.settings.UPSTREAM_DIALECT).to.equal(dialect);
-      expect(report.dialects_file).to.equal(null);
+      const better = BETTER[dialect];
+      expect(report.settings.UPSTREAM_DIALECT).to.equal(better === undefined ? dialect : 'my-backend');
+      expect(report.dialects_file).to.deep.equal(better ? { 'my-backend': { extends: dialect, ...better } } : null);
       expect({ status, ok: report.ok }).to.deep.equal({ status: 0, ok: true });
     });
   }
@@ -155,6 +166,16 @@ describe('doctor', () => {
     });
     expect((await examine(options)).stdout).to.match(
       /UPSTREAM_DIALECT is openai, which does not suit: systemRole should be/,
+    );
+  });
+
+  it('says what the backend takes better than the dialect that is set', async () => {
+    const { report } = await examineAs({});
+    const better = { systemPlace: 'in-place', userMessages: 'as-given', toolChoice: 'named' };
+    expect(report.dialect).to.deep.include({ suggested: 'generic', mismatch: {}, better });
+    expect(report.dialects_file).to.deep.equal({ 'my-backend': { extends: 'generic', ...better } });
+    expect((await examine()).stdout).to.match(
+      /^UPSTREAM_DIALECT is generic, and the backend takes more than that: systemPlace should be "in-place", /m,
     );
   });
 

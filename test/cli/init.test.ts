@@ -23,7 +23,7 @@ function reportOf(
       findings: [],
       isFine: true,
       checksKeys,
-      abilities: NOT_CLEAR,
+      seen: NOT_CLEAR,
       choice: { dialect: 'vllm', reason: '', equivalents: [], differences: own ? { systemRole: 'system' } : {} },
     },
   );

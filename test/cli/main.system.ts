@@ -93,17 +93,20 @@ describe('responses-gateway, as a process', () => {
     });
   }
 
-  it('writes the settings of a backend once', async () => {
+  it('writes the settings of a backend once, with what it takes better than its kind', async () => {
     const backend = await startScriptedBackend();
     backend.always(play(BEHAVIOURS.ollama));
     const args = ['init', '--base-url', backend.baseUrl];
     const { status, stdout, stderr } = await runProcess(args);
     expect(status, stderr).to.equal(0);
-    expect(stdout).to.match(/^Works.*\n\.env written\. Start the gateway with `.* start`\.\n$/);
+    expect(stdout).to.match(/^Works.*\ndialects\.json and \.env written\. Start the gateway with `.* start`\.\n$/);
     const written = readFileSync(join(folder, '.env'), 'utf8');
     expect(statSync(join(folder, '.env')).mode & 0o777).to.equal(0o600);
     const checked = await runProcess(['config', 'print']);
-    expect(checked.stdout).to.match(/^UPSTREAM_DIALECT +ollama +\.env$/m);
+    expect(checked.stdout).to.match(/^UPSTREAM_DIALECT +my-backend +\.env$/m);
+    expect(JSON.parse(readFileSync(join(folder, 'dialects.json'), 'utf8'))).to.deep.equal({
+      'my-backend': { extends: 'ollama', systemPlace: 'in-place' },
+    });
     expect(checked.status).to.equal(0);
     const again = await runProcess(args);
     expect(again).to.include({ status: 1, stdout: '' });

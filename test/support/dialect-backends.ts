@@ -30,7 +30,7 @@ interface Chat extends Json {
 }
 
 export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
-  generic: { refuse: strictTemplate },
+  generic: { toolChoice: 'words', refuse: strictTemplate },
   openai: {
     headers: { 'openai-processing-ms': '211', 'openai-version': '2020-10-01' },
     model: { owned_by: 'system' },
@@ -43,6 +43,7 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
     id: 'chatcmpl-ABfw1e5abtU8OwGr15vOreYVb2MiF',
     answer: { prompt_filter_results: [] },
     choice: { content_filter_results: {} },
+    toolChoice: 'words',
     refuse: noMaxTokens,
   },
   vllm: {
@@ -76,6 +77,7 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
   },
   lmstudio: {
     model: { owned_by: 'organization_owner' },
+    toolChoice: 'words',
     refuse: ({ response_format: format, ...chat }) =>
       strictTemplate(chat) ??
       ((format as Json | undefined)?.['type'] === 'json_object'
@@ -87,6 +89,10 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
     answer: { system_fingerprint: 'fp_eaab8d114b_prod0820_fp8_kvcache' },
     usage: { prompt_cache_hit_tokens: 0, prompt_cache_miss_tokens: 9 },
     message: { reasoning_content: 'Seventeen goes into it.' },
+    refuse: ({ response_format: format }) =>
+      (format as Json | undefined)?.['type'] === 'json_schema'
+        ? [400, { error: { message: 'This response_format type is unavailable now' } }]
+        : undefined,
   },
   moonshot: { model: { owned_by: 'moonshot' }, message: { reasoning_content: 'Seventeen goes into it.' } },
   google: { model: { owned_by: 'google' } },

@@ -1,6 +1,6 @@
 /** A question of the doctor to a scripted backend. */
 
-import type { Abilities } from '../../src/cli/doctor/dialect-choice.ts';
+import type { Seen } from '../../src/cli/doctor/dialect-choice.ts';
 import { createInquirer } from '../../src/cli/doctor/inquiry.ts';
 import type { Question } from '../../src/cli/doctor/question.ts';
 import { startScriptedBackend, type ScriptedBackend } from './backend.ts';
@@ -46,14 +46,9 @@ function openQuestion(baseUrl: string): Question & { readonly close: () => Promi
 }
 
 /** What doctor found where no question had a clear answer. */
-export const NOT_CLEAR: Abilities = {
-  maxTokens: undefined,
-  maxCompletionTokens: undefined,
-  developerRole: undefined,
-  laterSystem: undefined,
-  userAfterUser: undefined,
-  thinkTags: false,
-  toolChoice: undefined,
-  wantedThoughts: undefined,
-  stopsAtAbort: undefined,
-};
+export const NOT_CLEAR: Seen = { is: () => undefined, thinkTags: false, wanted: [] };
+
+/** What doctor found where these questions alone had a clear answer. */
+export function clear(results: Readonly<Record<string, boolean>>, others: Partial<Seen> = {}): Seen {
+  return { ...NOT_CLEAR, is: (name) => results[name], ...others };
+}

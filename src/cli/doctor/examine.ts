@@ -1,6 +1,6 @@
 import { createInquirer, type RawReply } from './inquiry.ts';
 import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
-import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
+import { chooseDialect, type DialectChoice, type Seen } from './dialect-choice.ts';
 import { isRecognised, type Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { TAGS } from '../../core/reply/think-tags.ts';
@@ -22,7 +22,7 @@ export interface Examination {
   readonly findings: readonly Finding[];
   readonly isFine: boolean;
   readonly checksKeys: Finish['result'];
-  readonly abilities: Abilities;
+  readonly seen: Seen;
   readonly choice: DialectChoice;
 }
 
@@ -55,14 +55,14 @@ export function examine(options: ExaminationOptions): Promise<Examination> {
     await put('abort', () => abortJson(question, quickMs));
     backend.signal.throwIfAborted();
 
-    const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
+    const seen = toSeen(findings, { thinkTags: evidence.thinkTags(), wanted });
     return {
       model,
       findings,
       isFine: isFine(findings),
       checksKeys: keys.result,
-      abilities,
-      choice: chooseDialect(evidence.value, abilities),
+      seen,
+      choice: chooseDialect(evidence.value, seen),
     };
   });
 }
@@ -95,10 +95,10 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
     if (!isTold) await putProbes((name) => DIALECT_PROBES.has(name));
     const wanted = isTold ? [] : await putSecondTurn(put, question);
     backend.signal.throwIfAborted();
-    const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
+    const seen = toSeen(findings, { thinkTags: evidence.thinkTags(), wanted });
     return {
       model,
-      choice: chooseDialect(evidence.value, abilities),
+      choice: chooseDialect(evidence.value, seen),
       callsTools: findings.every(({ name, result }) => name !== 'tools' || result !== 'no'),
     };
   });
@@ -235,33 +235,15 @@ function createEvidence() {
   };
 }
 
-interface Observed {
-  readonly thinkTags: Abilities['thinkTags'];
-  readonly wanted: readonly string[];
-}
+type Observed = Pick<Seen, 'thinkTags' | 'wanted'>;
 
-function toAbilities(findings: readonly Finding[], { thinkTags, wanted }: Observed): Abilities {
+function toSeen(findings: readonly Finding[], observed: Observed): Seen {
   const results = new Map(findings.map(({ name, result }) => [name, result]));
-  const is = (name: Finding['name']): boolean | undefined => {
-    const result = results.get(name);
-    return result === 'yes' ? true : result === 'no' ? false : undefined;
-  };
   return {
-    maxTokens: is('max_tokens'),
-    maxCompletionTokens: is('max_completion_tokens'),
-    developerRole: is('developer role'),
-    laterSystem: is('system message later on'),
-    userAfterUser: is('user messages in a row'),
-    thinkTags,
-    toolChoice: is('tools') === true ? toolChoiceOf(is('tool_choice named'), is('tool_choice required')) : undefined,
-    wantedThoughts: THOUGHTS.find((field) => wanted.includes(field)),
-    stopsAtAbort: is('abort'),
+    ...observed,
+    is: (name) => {
+      const result = results.get(name);
+      return result === 'yes' ? true : result === 'no' ? false : undefined;
+    },
   };
-}
-
-const THOUGHTS = ['reasoning_content', 'reasoning'] as const;
-
-function toolChoiceOf(named: boolean | undefined, required: boolean | undefined): Abilities['toolChoice'] {
-  if (named !== false) return named && 'named';
-  return required === undefined ? undefined : required ? 'words' : 'ignored';
 }

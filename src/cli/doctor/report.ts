@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { findDifferences, type Differences, type DialectChoice } from './dialect-choice.ts';
+import { findDifferences, type Differences, type DialectChoice, type FoundDifferences } from './dialect-choice.ts';
 import type { Paint, Style } from '../printer.ts';
 import { toGatewayUrl, writeSnippets, type Snippet } from '../snippets.ts';
 import { formatTable, toVisible, type Column } from '../table.ts';
@@ -17,7 +17,8 @@ export interface Examined {
 export interface Report extends Examined {
   readonly examination: Examination;
   readonly fits: readonly ClientFit[];
-  readonly mismatch: Differences;
+  /** Of the dialect that is set. */
+  readonly differences: FoundDifferences;
   readonly settings: Readonly<Record<string, string>>;
   readonly ownDialects: object | null;
   readonly snippets: readonly Snippet[];
@@ -27,8 +28,8 @@ const OWN_NAME = 'my-backend';
 
 export function toReport(examined: Examined, examination: Examination): Report {
   const { config, baseUrl, isDemo, name } = examined;
-  const { choice, model, abilities } = examination;
-  const ownDialects = toOwnDialects(choice);
+  const { choice, model, seen } = examination;
+  const ownDialects = isDemo ? null : toOwnDialects(choice);
   return {
     config,
     baseUrl,
@@ -36,7 +37,7 @@ export function toReport(examined: Examined, examination: Examination): Report {
     name,
     examination,
     fits: judgeClients(examination.findings),
-    mismatch: findDifferences(config.dialect, abilities),
+    differences: findDifferences(config.dialect, seen),
     ownDialects,
     settings: {
       ...(!isDemo && name === null && { UPSTREAM_BASE_URL: baseUrl }),
@@ -77,7 +78,8 @@ export function toJson({ config, baseUrl, isDemo, name, examination, ...report }
       suggested: choice.dialect,
       reason: choice.reason,
       equivalents: choice.equivalents,
-      mismatch: report.mismatch,
+      mismatch: report.differences.needed,
+      better: report.differences.better,
     },
     settings: report.settings,
     dialects_file: report.ownDialects,
@@ -118,21 +120,26 @@ function toWord(value: string): string {
   return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function describeDialect({ config, name, examination, mismatch }: Report, paint: Paint): string[] {
+function describeDialect(report: Report, paint: Paint): string[] {
+  const { config, name, isDemo, examination, differences } = report;
   const { choice } = examination;
-  const wrong = Object.entries(mismatch).map(([name, value]) => `${name} should be ${JSON.stringify(value)}`);
+  const owner = name === null ? 'UPSTREAM_DIALECT' : `The dialect of ${name}`;
+  const needed = listDifferences(differences.needed);
+  const better = isDemo ? '' : listDifferences(differences.better);
   return [
     `${paint('cyan', choice.dialect)}. ${choice.reason}`,
     ...(choice.equivalents.length > 0 ? [`The same holds for ${choice.equivalents.join(', ')}.`] : []),
-    ...(wrong.length > 0
-      ? [
-          paint(
-            'red',
-            `${name === null ? 'UPSTREAM_DIALECT' : `The dialect of ${name}`} is ${config.upstreamDialect}, which does not suit: ${wrong.join(', ')}.`,
-          ),
-        ]
-      : []),
+    ...(needed === '' ? [] : [paint('red', `${owner} is ${config.upstreamDialect}, which does not suit: ${needed}.`)]),
+    ...(better === ''
+      ? []
+      : [`${owner} is ${config.upstreamDialect}, and the backend takes more than that: ${better}.`]),
   ];
+}
+
+function listDifferences(differences: Differences): string {
+  return Object.entries(differences)
+    .map(([name, value]) => `${name} should be ${JSON.stringify(value)}`)
+    .join(', ');
 }
 
 const WORDS: Readonly<Record<Finding['result'], string>> = { yes: 'yes', no: 'no', unclear: 'not clear' };
