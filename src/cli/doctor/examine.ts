@@ -45,14 +45,14 @@ const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens
  */
 export function examine(options: ExaminationOptions): Promise<Examination> {
   return withBackend(options, async (backend) => {
-    const { model, findings, evidence, question, quickMs, put, putProbes } = await begin(backend, options);
+    const { model, findings, evidence, question, put, putProbes } = await begin(backend, options);
     options.onStart('keys');
     const keys = await checkKeys(backend, question.manner);
     findings.push({ name: 'keys', ...keys });
     await putProbes(() => true);
     const wanted = await putSecondTurn(put, question);
     await put('optional fields', () => askForOptionalFields(question));
-    await put('abort', () => abortJson(question, quickMs));
+    await put('abort', () => abortJson(question));
     backend.signal.throwIfAborted();
 
     const seen = toSeen(findings, { thinkTags: evidence.thinkTags(), wanted });
@@ -132,9 +132,7 @@ async function begin(backend: Backend, options: ExaminationOptions) {
   findings.push({ name: 'model', ...finish });
 
   options.onStart('chat');
-  const startedMs = performance.now();
   const { said, limitField, ...chat } = await askFirstChat(backend, model);
-  const quickMs = performance.now() - startedMs;
   evidence.addAnswer(chat.reply, said);
   findings.push({ name: 'chat', ...CHAT.judge(said) });
 
@@ -149,7 +147,7 @@ async function begin(backend: Backend, options: ExaminationOptions) {
   const putProbes = async (isWanted: (name: ProbeName) => boolean): Promise<void> => {
     for (const probe of PROBES) if (isWanted(probe.name)) await put(probe.name, () => putProbe(probe, question));
   };
-  return { model, findings, evidence, question, quickMs, put, putProbes };
+  return { model, findings, evidence, question, put, putProbes };
 }
 
 /** Returns the fields in which the backend wants thoughts back. */

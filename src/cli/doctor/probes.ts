@@ -27,7 +27,7 @@ export interface Probe {
 
 /** Leaves room for reasoning. */
 const MAX_TOKENS = 512;
-const FEW_TOKENS = 16;
+export const FEW_TOKENS = 16;
 
 export const CHAT: Probe = {
   name: 'chat',
@@ -225,8 +225,12 @@ export function say(text: string): ChatMessage[] {
   return [{ role: 'user', content: text }];
 }
 
-export function limited({ model, limitField }: Manner, messages: readonly ChatMessage[]): ChatRequest {
-  return { model, messages, [limitField]: MAX_TOKENS };
+export function limited(
+  { model, limitField }: Manner,
+  messages: readonly ChatMessage[],
+  maxTokens = MAX_TOKENS,
+): ChatRequest {
+  return { model, messages, [limitField]: maxTokens };
 }
 
 function judgeTaken(): Finish {
