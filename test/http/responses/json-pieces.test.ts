@@ -111,4 +111,18 @@ describe('createPiecesWriter', () => {
     );
     expect(writer.response(response)).to.include(echo);
   });
+
+  it('writes long instructions once for all responses of a stream', () => {
+    const request = { ...REQUEST, instructions: LONG };
+    const response = initialResponse(request, { echo: [] }, { unique: UNIQUE, createdAtS: 0 });
+    const writer = createPiecesWriter(undefined);
+    const bytes = new Set<unknown>();
+    for (const type of ['response.created', 'response.in_progress', 'response.completed'] as const) {
+      const event = { type, response, sequence_number: 0 };
+      const pieces = writer.event(event) ?? [];
+      expect(textOf(pieces)).to.equal(JSON.stringify(event));
+      for (const piece of pieces) if (typeof piece !== 'string') bytes.add(piece);
+    }
+    expect(bytes.size).to.equal(1);
+  });
 });
