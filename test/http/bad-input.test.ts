@@ -241,16 +241,6 @@ const shapes: Case[] = [
     body: item({ type: 'function_call_output', call_id: 'c', output: 7 }),
     ...invalid('input[0].output'),
   },
-  {
-    name: 'reasoning whose summary is text',
-    body: item({ type: 'reasoning', summary: 'canary' }),
-    ...invalid('input[0].summary'),
-  },
-  {
-    name: 'reasoning with a part of another kind',
-    body: item({ type: 'reasoning', summary: [{ type: 'canary', text: 'x' }] }),
-    ...invalid('input[0].summary[0].type'),
-  },
   { name: 'tools that are an object', body: { tools: {} }, ...invalid('tools') },
   { name: 'too many tools', body: { tools: Array.from({ length: 513 }, () => ({ type: 'x' })) }, ...invalid('tools') },
   { name: 'a tool that is a string', body: { tools: ['web_search'] }, ...invalid('tools[0]') },
