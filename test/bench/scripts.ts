@@ -24,7 +24,7 @@ export const CHUNKS = {
   usage: (index) => ({ delta: toText(index), chunk: toUsage(index) }),
   logprobs: (index) => ({ delta: toText(index), choice: { logprobs: { content: [toLogprob(index)], refusal: null } } }),
   arguments: (index) => ({ delta: { tool_calls: [{ index: 0, function: { arguments: toArguments(index) } }] } }),
-  reasoning: (index) => ({ delta: { reasoning_content: ` thought${index}` } }),
+  reasoning: (index) => ({ delta: toThought(index) }),
 } satisfies Record<string, (index: number) => Piece>;
 
 export type ChunkKind = keyof typeof CHUNKS;
@@ -35,6 +35,11 @@ export function isChunkKind(name: string): name is ChunkKind {
 
 function toText(index: number): object {
   return { content: ` word${index}` };
+}
+
+/** A word at last, as an answer has one: the gateway ends thoughts alone with an empty message, which is a delta more. */
+function toThought(index: number): object {
+  return index === BURST_DELTAS - 1 ? toText(index) : { reasoning_content: ` thought${index}` };
 }
 
 /** Backends that stamp each chunk for itself. */
