@@ -165,7 +165,10 @@ function nearestSetting(name: string): string | undefined {
   // A short name is close to many others, such as HOME to HOST.
   let least = name.startsWith('UPSTREAM_') ? Infinity : Math.floor(squashed.length / 5) + 1;
   for (const setting of PROPERTIES.keys()) {
-    const distance = editDistance(squashed, squash(setting));
+    const squashedSetting = squash(setting);
+    // The lengths show that most are further away.
+    if (Math.abs(squashedSetting.length - squashed.length) >= least) continue;
+    const distance = editDistance(squashed, squashedSetting);
     if (distance < least) [least, nearest] = [distance, setting];
   }
   return nearest;

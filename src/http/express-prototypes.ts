@@ -1,5 +1,6 @@
-import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
+import type { IncomingMessage, ServerOptions } from 'node:http';
 import type { Express } from 'express';
+import { nodeHttp } from './node-http.ts';
 
 export type ServerClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
 
@@ -8,8 +9,8 @@ export type ServerClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'Se
  * would change the prototype of each object, which slows down all code that reads it.
  */
 export function serverClassesOf(app: Express): ServerClasses {
-  class AppRequest extends IncomingMessage {}
-  class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
+  class AppRequest extends nodeHttp.IncomingMessage {}
+  class AppResponse<Request extends IncomingMessage> extends nodeHttp.ServerResponse<Request> {}
   // Express then sets the prototype that each object has already, which costs nothing.
   Object.setPrototypeOf(AppRequest.prototype, app.request);
   Object.setPrototypeOf(AppResponse.prototype, app.response);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
@@ -10,6 +10,7 @@ import { closeIfUnread } from './stalled-client.ts';
 import { hostNameOf } from './access/hosts.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
+import { nodeHttp } from './node-http.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -62,7 +63,7 @@ export function createHttpServer(
     known.add(req.socket);
     take(req.headers.authorization ?? '', () => serve(req, res));
   };
-  const server = createServer(
+  const server = nodeHttp.createServer(
     {
       ...classes,
       headersTimeout: HEADERS_TIMEOUT_MS,

@@ -1,6 +1,7 @@
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { nodeHttp } from './node-http.ts';
 
 export interface Upgrade {
   readonly socket: Socket;
@@ -14,7 +15,7 @@ const upgrades = new WeakMap<ServerResponse, Upgrade>();
  * since its bytes may be of the other protocol.
  */
 export function openUpgradeReply(req: IncomingMessage, { socket, head }: Upgrade): ServerResponse {
-  const res = new ServerResponse(req);
+  const res = new nodeHttp.ServerResponse(req);
   res.shouldKeepAlive = false;
   // Node has removed its own listener.
   socket.on('error', () => socket.destroy());

@@ -1,3 +1,4 @@
+import { lookUp } from '../backend/lookup.ts';
 import { loadEnvFile } from '../config/env-file.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
@@ -5,6 +6,7 @@ import { openWithSecret } from '../config/gateway-secret.ts';
 import { createLogger, openLogOutput } from '../telemetry/log.ts';
 import type { Environment } from '../config/settings.ts';
 import { openStore } from '../store/open.ts';
+import { forgetStart } from './young-objects.ts';
 
 /** EX_CONFIG of sysexits.h: a supervisor sees that a restart does not help. */
 export const EXIT_WRONG_SETTINGS = 78;
@@ -27,6 +29,7 @@ export async function serve(overrides: Environment = {}): Promise<void> {
     process.on('SIGHUP', () => gateway.reload(process.env));
     drainOnSignal(gateway);
     await gateway.listen();
+    forgetStart();
     for (const line of gateway.banner) console.log(line);
     const warning = await gateway.probe();
     if (warning !== undefined) console.log(`\nWarning: ${warning}`);
@@ -50,7 +53,7 @@ export async function openGateway(config: Config): Promise<Gateway> {
   }
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const [{ store, secret }, { createGateway }] = await Promise.all([
-    openWithSecret(config, openStore({ ...config, log })),
+    openWithSecret(config, openStore({ ...config, log, lookup: lookUp })),
     import('../gateway.ts'),
   ]);
   return createGateway({ ...config, gatewaySecret: secret }, { log, store });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { KEEP_YOUNG } from '../../src/process/young-objects.ts';
 import { PATIENT_SETTINGS } from './patient.ts';
 import { until } from './time.ts';
 
@@ -51,7 +52,7 @@ export async function startGatewayProcess(
   }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
   const patience = isImpatient ? {} : PATIENT_SETTINGS;
-  const child = spawn(process.execPath, [...(isImpatient ? [] : ['--import', PATIENT]), main], {
+  const child = spawn(process.execPath, [KEEP_YOUNG, ...(isImpatient ? [] : ['--import', PATIENT]), main], {
     cwd: folder,
     env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...patience, ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],

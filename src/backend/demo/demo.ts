@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChatChunk } from '../../core/chat.ts';
 import { isObject } from '../../core/json.ts';
@@ -17,6 +17,8 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** Starts a backend without a model on a free port of 127.0.0.1. */
 export async function startDemoBackend(): Promise<DemoBackend> {
+  // What is loaded here is 14 MB that a gateway with a backend does not need.
+  const { createServer } = await import('node:http');
   const server = createServer((req, res) => {
     // This happens only if the client has disconnected.
     answer(req, res).catch(() => res.destroy());

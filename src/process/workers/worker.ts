@@ -7,6 +7,7 @@ import { createGateway, type Gateway, type ListBackends, type ListLimits, type S
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
+import { forgetStart } from '../young-objects.ts';
 import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
 import { openRpc } from '../../rpc/rpc.ts';
@@ -67,6 +68,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   process.on('uncaughtException', (thrown) => crash(opened, thrown));
   process.on('unhandledRejection', (thrown) => crash(opened, thrown));
   gateway = opened;
+  forgetStart();
   return opened.listen();
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { KEEP_YOUNG } from '../../../src/process/young-objects.ts';
 import { startGatewayProcess } from '../../support/gateway-process.ts';
 import { openConnection } from '../connection.ts';
 import { readCpuMicros, readResidentBytes } from '../proc.ts';
@@ -57,7 +58,7 @@ export function startUpLoad({ upstream, folder }: Stage): Load {
     columns: [FIRST, START_CPU, IDLE, UNCOMPILED].map((figure) => ({ figure })),
     async measure() {
       const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
-      await promisify(execFile)(process.execPath, [WARM_UP], { env: compiled });
+      await promisify(execFile)(process.execPath, [KEEP_YOUNG, WARM_UP], { env: compiled });
       const first = await measureStart(compiled);
       const { ms: uncompiledMs } = await measureStart({ NODE_DISABLE_COMPILE_CACHE: '1' });
       return { [FIRST]: first.ms, [START_CPU]: first.cpuS, [IDLE]: first.idleMb, [UNCOMPILED]: uncompiledMs };
