@@ -87,6 +87,8 @@ export interface PreparedKeys {
 export interface AdministrationOptions {
   readonly accounts: AccountStore;
   readonly toHash: (secret: string) => Identity;
+  /** The mark of the secret with which it makes the first hash. */
+  readonly keyMark?: string;
   readonly newKeyId: () => KeyId;
   readonly newGroupId: () => GroupId;
   /** The name of the group of new keys. */
@@ -96,7 +98,7 @@ export interface AdministrationOptions {
 
 /** Returns the functions that manage keys and groups in this store. */
 export function createAdministration(options: AdministrationOptions): Administration {
-  const { accounts, toHash, newKeyId, newGroupId, defaultGroup, nowMs } = options;
+  const { accounts, toHash, keyMark, newKeyId, newGroupId, defaultGroup, nowMs } = options;
   const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
   const showGroup = (group: StoredGroup): AdminGroup => toAdminGroup(group, nowMs());
 
@@ -136,7 +138,7 @@ export function createAdministration(options: AdministrationOptions): Administra
   async function draftKey(body: unknown): Promise<{ readonly draft: KeyDraft; readonly text: string }> {
     const { group = defaultGroup, ...account } = checkCreateKey(body);
     const groupId = await findGroupOf(group);
-    const { text, kept } = issueSecret(toHash);
+    const { text, kept } = issueSecret(toHash, keyMark);
     const draft = {
       keyId: newKeyId(),
       groupId,
@@ -207,7 +209,7 @@ export function createAdministration(options: AdministrationOptions): Administra
     },
     async rotateKey(keyId, body) {
       const { grace_seconds: graceS = 0 } = checkRotateKey(body);
-      const { text, kept } = issueSecret(toHash);
+      const { text, kept } = issueSecret(toHash, keyMark);
       const key = await accounts.rotateKey(keyId, kept, nowMs() + graceS * 1000);
       return { ...show(found(key)), secret: text };
     },
@@ -330,7 +332,7 @@ function explainRange(error: unknown): never {
 }
 
 function toAdminKey(key: StoredKey, nowMs: number): AdminKey {
-  const { keyId, prefix, formerUntilMs, group } = key;
+  const { keyId, prefix, formerUntilMs, lastUsedAtMs, isOfPreviousSecret, group } = key;
   return {
     object: 'key',
     id: keyId,
@@ -339,6 +341,8 @@ function toAdminKey(key: StoredKey, nowMs: number): AdminKey {
     ...describeAccount(key, nowMs),
     group: group === null ? null : { id: group.groupId, name: group.name },
     former_secret_until: formerUntilMs === null || formerUntilMs <= nowMs ? null : toSeconds(formerUntilMs),
+    last_used_at: lastUsedAtMs === null ? null : toSeconds(lastUsedAtMs),
+    gateway_secret: isOfPreviousSecret ? 'previous' : 'current',
   };
 }
 

@@ -15,11 +15,11 @@ export interface IssuedSecret {
   readonly kept: KeySecret;
 }
 
-/** Returns a new secret. `toHash` makes the HMACs by which it is found. */
-export function issueSecret(toHash: (text: string) => Identity): IssuedSecret {
+/** Returns a new secret. `toHash` makes the HMACs by which it is found, and `mark` is that of their secret. */
+export function issueSecret(toHash: (text: string) => Identity, mark?: string): IssuedSecret {
   const random = Array.from({ length: RANDOM_CHARACTERS }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
   const text = `rgk_${random.join('')}`;
-  return { text, kept: { hash: toHash(text), prefix: text.slice(0, SHOWN_CHARACTERS) } };
+  return { text, kept: { hash: toHash(text), mark, prefix: text.slice(0, SHOWN_CHARACTERS) } };
 }
 
 /** Returns whether a text has the form of a secret, so that the store need not look for others. */
@@ -63,9 +63,9 @@ export function rememberKeys(accounts: AccountStore, nowMs: () => number): Accou
     }
   }
 
-  function look(hash: Identity): Promise<StoredKey | undefined> {
+  function look(hash: Identity, mark: string | undefined): Promise<StoredKey | undefined> {
     const [id] = hash;
-    const found = accounts.findKeyByHash(hash);
+    const found = accounts.findKeyByHash(hash, mark);
     remembered.delete(id);
     const [oldest] = remembered.keys();
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
@@ -79,11 +79,11 @@ export function rememberKeys(accounts: AccountStore, nowMs: () => number): Accou
 
   return {
     ...accounts,
-    findKeyByHash(hash) {
+    findKeyByHash(hash, mark) {
       const known = remembered.get(hash[0]);
       // A clock that is set back must not keep an entry for longer.
       const ageMs = known === undefined ? -1 : nowMs() - known.askedAtMs;
-      return known !== undefined && ageMs >= 0 && ageMs < GOOD_FOR_MS ? known.found : look(hash);
+      return known !== undefined && ageMs >= 0 && ageMs < GOOD_FOR_MS ? known.found : look(hash, mark);
     },
     updateKey: (...change) => forgetAfter(accounts.updateKey(...change)),
     rotateKey: (...change) => forgetAfter(accounts.rotateKey(...change)),

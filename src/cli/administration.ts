@@ -1,8 +1,8 @@
 import type { GroupId } from '../contract/ids.ts';
-import { createAdministration, type Administration } from '../accounts/administration.ts';
+import { createAdministration, type Administration, type AdministrationOptions } from '../accounts/administration.ts';
 import { toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
-import { createIdentities, type Identities } from '../identity/identities.ts';
+import { createIdentities } from '../identity/identities.ts';
 import type { AdminGroup, AdminKey } from '../contract/types.ts';
 import { newUniquePartAt } from '../identity/unique-part.ts';
 import type { CliContext } from './context.ts';
@@ -24,7 +24,7 @@ export function withAdministration<Result>(
     (opened) => {
       const administration = createAdministration({
         accounts: opened.store,
-        toHash: toHash(opened),
+        ...toHash(opened),
         newKeyId: () => toKeyId(newUniquePartAt(nowMs())),
         newGroupId: () => toGroupId(newUniquePartAt(nowMs())),
         defaultGroup: opened.config.defaultGroup,
@@ -37,18 +37,32 @@ export function withAdministration<Result>(
 }
 
 /** Most commands need no secret, so this throws only when one is used. */
-function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
-  if (secret !== undefined) return createIdentities(secret, config.gatewaySecretPrevious).keySecret;
-  return () => {
+function toHash({ config, secret }: OpenedStore): Pick<AdministrationOptions, 'toHash' | 'keyMark'> {
+  if (secret !== undefined) {
+    const { keySecret, keyMark } = createIdentities(secret, config.gatewaySecretPrevious);
+    return { toHash: keySecret, keyMark };
+  }
+  const refuse = (): never => {
     throw toRefusal(config, findDatabase(config));
   };
+  return { toHash: refuse };
 }
 
 const PAGE = 100;
 
-/** Returns every key, or every key of a group, newest first. */
-export function pagesOfKeys(administration: Administration, groupId?: GroupId): AsyncGenerator<readonly AdminKey[]> {
-  return pagesOf((query) => administration.listKeys({ ...query, ...(groupId !== undefined && { groupId }) }));
+interface KeysQuery {
+  readonly groupId?: GroupId | undefined;
+  readonly isOfPreviousSecret?: boolean;
+}
+
+/** Returns every key, or those that the query selects, newest first. */
+export function pagesOfKeys(
+  administration: Administration,
+  { groupId, isOfPreviousSecret = false }: KeysQuery = {},
+): AsyncGenerator<readonly AdminKey[]> {
+  return pagesOf((query) =>
+    administration.listKeys({ ...query, isOfPreviousSecret, ...(groupId !== undefined && { groupId }) }),
+  );
 }
 
 /** Returns every group, newest first. */

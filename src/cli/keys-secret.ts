@@ -25,21 +25,23 @@ export function addSecret(keys: Command, context: CliContext): void {
 async function acceptSecret(context: CliContext, command: Command): Promise<void> {
   const config = readConfig(context.env);
   const database = findExistingDatabase(config);
-  const { mark: former } = await readMarking(database);
+  const { mark: former, keysOfPrevious } = await readMarking(database);
   const marks = createMark(loadSecret(config), config.gatewaySecretPrevious);
-  const accepted = former === undefined || !marks.includes(former);
-  if (accepted && (await changeMark(database, { from: former, to: marks[0] })) !== marks[0]) {
+  const isOther = former === undefined || !marks.includes(former);
+  const accepted = isOther || (config.gatewaySecretPrevious === null && keysOfPrevious.length > 0);
+  if (accepted && (await changeMark(database, { from: former, to: marks[0], givesUp: true })) !== marks[0]) {
     throw new CliError('Another process has changed the secret of the database at this moment; look again.');
   }
   const keys = await withAdministration(context, async ({ administration }) => collect(pagesOfKeys(administration)));
   const file = nameDatabase(database);
-  const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? keys.length : 0 };
+  const lost = isOther ? keys.length : keysOfPrevious.length;
+  const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? lost : 0 };
   const printer = createPrinter(context, command);
   printer.show(value, (paint) =>
     accepted
       ? [
           paint('green', `${file} belongs to this GATEWAY_SECRET now.`),
-          `Lost is what was made with another one, also of ${formatNumberOf('key', keys.length)}:`,
+          `Lost is what was made with another one, also of ${formatNumberOf('key', lost)}:`,
           ...LOST,
         ]
       : [`${file} belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost.`],

@@ -69,20 +69,23 @@ function addList(keys: Command, context: CliContext): void {
   const list = addExportOptions(keys.command('list'))
     .description('list all keys, newest first')
     .option('--group <group>', 'only those of this group, by id or name')
-    .action(({ group }: { readonly group?: string }, command: Command) =>
-      withAdministration(context, async ({ administration, config }) => {
-        const groupId = group === undefined ? undefined : await administration.findGroupId(group);
-        const pages = pagesOfKeys(administration, groupId);
-        if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (key) => key })) return;
-        const data = await collect(pages);
-        const printer = createPrinter(context, command);
-        printer.show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
-        printer.noteCurrency(config);
-      }),
+    .option('--old-secret', 'only those that are known by GATEWAY_SECRET_PREVIOUS alone, until they are used')
+    .action(
+      ({ group, oldSecret = false }: { readonly group?: string; readonly oldSecret?: boolean }, command: Command) =>
+        withAdministration(context, async ({ administration, config }) => {
+          const groupId = group === undefined ? undefined : await administration.findGroupId(group);
+          const pages = pagesOfKeys(administration, { groupId, isOfPreviousSecret: oldSecret });
+          if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (key) => key })) return;
+          const data = await collect(pages);
+          const printer = createPrinter(context, command);
+          printer.show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
+          printer.noteCurrency(config);
+        }),
     );
   addExamples(list, [
     ['keys list', 'with balances and what was spent'],
     ['keys list --csv > keys.csv', 'for a spreadsheet'],
+    ['keys list --old-secret', 'what a start without GATEWAY_SECRET_PREVIOUS would lock out'],
   ]);
 }
 
@@ -198,6 +201,10 @@ const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
   { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
   { title: 'EXPIRES (UTC)', of: ({ expires_at }) => (expires_at === null ? 'never' : formatMoment(expires_at * 1000)) },
+  {
+    title: 'LAST USED (UTC)',
+    of: ({ last_used_at }) => (last_used_at === null ? 'never' : formatMoment(last_used_at * 1000)),
+  },
 ];
 
 type Account = Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>;
@@ -224,6 +231,8 @@ const FIELDS: readonly Field<AdminKey>[] = [
   { name: 'group', of: ({ group }) => group?.name ?? null },
   { name: 'prefix', of: ({ prefix }) => prefix },
   ...ACCOUNT_FIELDS,
+  { name: 'last_used_at', of: ({ last_used_at }) => toTimestamp(toMs(last_used_at)) },
+  { name: 'gateway_secret', of: ({ gateway_secret }) => gateway_secret },
 ];
 
 function describe(key: AdminKey | IssuedKey, currency: string | undefined, paint: Paint): string[] {
@@ -235,6 +244,10 @@ function describe(key: AdminKey | IssuedKey, currency: string | undefined, paint
       ['prefix', key.prefix],
       ['group', key.group?.name ?? 'none'],
       ['former secret until', formatUtcOr('none', toMs(key.former_secret_until))],
+      ['last used', formatUtcOr('never', toMs(key.last_used_at))],
+      ...(key.gateway_secret === 'previous'
+        ? [['known by', 'GATEWAY_SECRET_PREVIOUS alone, until it is used'] as const]
+        : []),
       ...describeAccount(key, currency),
     ],
     paint,

@@ -44,6 +44,9 @@ export async function takeSecret(settings: SecretSettings): Promise<string> {
   if (found === undefined && !marking.isEmpty) throw toRefusal(settings, database);
   const secret = found ?? loadSecret(settings);
   const marks = createMark(secret, settings.gatewaySecretPrevious);
+  if (settings.gatewaySecretPrevious === null && marking.keysOfPrevious.length > 0) {
+    throw toLossRefusal(marking.keysOfPrevious);
+  }
   if (marking.mark === marks[0]) return secret;
   const mark = await changeMark(database, { from: marking.mark, to: marks[0] });
   // Another process, which started at the same moment, was first.
@@ -72,6 +75,19 @@ export function toRefusal(settings: SecretSettings, database: SharedDatabase): C
   return new ConfigError([
     `GATEWAY_SECRET: ${describeMisfit(settings, database, its)}; set it to that one, or run \`${COMMAND_LINE} keys secret ` +
       'accept` to go on without, which says what is lost',
+  ]);
+}
+
+const MAX_NAMED = 10;
+
+function toLossRefusal(names: readonly string[]): ConfigError {
+  const named = names.slice(0, MAX_NAMED).join(', ');
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  const [keys, were, them] =
+    names.length === 1 ? ['1 key is', 'it was', 'it'] : [`${names.length} keys are`, 'they were', 'them'];
+  return new ConfigError([
+    `GATEWAY_SECRET_PREVIOUS: is not set, and ${keys} known by the former secret alone (${named}${more}); set it until ${were} used, ` +
+      `give ${them} a new secret with \`${COMMAND_LINE} keys rotate\`, delete ${them}, or run \`${COMMAND_LINE} keys secret accept\` to go on without`,
   ]);
 }
 

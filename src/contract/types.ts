@@ -402,6 +402,14 @@ export interface AdminKey {
    * The time until which the secret before the last rotation is valid; null when it no longer is.
    */
   former_secret_until: number | null;
+  /**
+   * The UTC hour in which its last request to a model ended; null for none.
+   */
+  last_used_at: number | null;
+  /**
+   * By which secret the database knows the key. With `previous` it is GATEWAY_SECRET_PREVIOUS alone, until the key is used.
+   */
+  gateway_secret: 'current' | 'previous';
   models: string[] | null;
   limits: AccountLimits;
   /**

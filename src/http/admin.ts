@@ -95,8 +95,12 @@ function createKeyHandlers(administration: Administration) {
     list: (async (req, res) => {
       const [after, name] = [readText('after', req.query), readText('name', req.query)];
       const [group, search] = [readText('group', req.query), readText('search', req.query)];
+      const secret = readText('gateway_secret', req.query);
+      if (secret !== undefined && secret !== 'previous')
+        throw invalidQuery('gateway_secret', 'gateway_secret must be previous.');
       const query = {
         limit: readLimit(req),
+        isOfPreviousSecret: secret !== undefined,
         ...(after !== undefined && { after: toKeyId(after, 'after') }),
         ...(name !== undefined && { name }),
         ...(group !== undefined && { groupId: await administration.findGroupId(group) }),

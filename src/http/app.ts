@@ -117,6 +117,7 @@ function createAdmin(services: Services): RequestHandler {
     ...services,
     accounts,
     toHash: identities.keySecret,
+    keyMark: identities.keyMark,
     newKeyId: () => toKeyId(newUniquePart()),
     newGroupId: () => toGroupId(newUniquePart()),
   });

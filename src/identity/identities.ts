@@ -12,6 +12,8 @@ export type Identity = readonly [current: string, ...previous: string[]];
 export interface Identities {
   readonly caller: (apiKey: string) => Identity;
   readonly keySecret: (text: string) => Identity;
+  /** The mark of the secret by which keys are stored. */
+  readonly keyMark: string;
   /** Returns the caller of an issued key, which is the same under every secret. */
   readonly keyHolder: (keyId: KeyId) => Identity;
   readonly idempotencyKey: (caller: Identity, key: string) => Identity;
@@ -25,6 +27,7 @@ export function createIdentities(secret: string, previousSecret: string | null):
   return {
     caller: rememberLast((apiKey) => each(secrets, (secret) => sign(secret, 'caller', '', apiKey))),
     keySecret: rememberLast((text) => each(secrets, (secret) => sign(secret, 'key-secret', '', text))),
+    keyMark: createMark(secret, null)[0],
     keyHolder: (keyId) => each(secrets, () => keyId),
     idempotencyKey: (caller, key) =>
       each(secrets, (secret, index) => sign(secret, 'idempotency-key', caller[index] ?? '', key)),

@@ -20,10 +20,10 @@ export interface AccountStore extends GroupStore {
   createKeys(drafts: readonly KeyDraft[]): Promise<readonly StoredKey[]>;
   /**
    * Finds a key by its current secret, or by a former one that has not expired, and stores it under
-   * the current `GATEWAY_SECRET`. Returns disabled and expired keys too, so that the error can say
+   * the current `GATEWAY_SECRET`, whose mark this is. Returns disabled and expired keys too, so that the error can say
    * so.
    */
-  findKeyByHash(hash: Identity): Promise<StoredKey | undefined>;
+  findKeyByHash(hash: Identity, mark?: string): Promise<StoredKey | undefined>;
   findKey(keyId: KeyId): Promise<StoredKey | undefined>;
   listKeys(query: KeyQuery): Promise<KeyPage | undefined>;
   /**
@@ -68,6 +68,8 @@ export const USAGE_KEPT_DAYS = 400;
 
 export interface KeySecret {
   readonly hash: Identity;
+  /** Of the `GATEWAY_SECRET` with which the first hash was made, if that is known. */
+  readonly mark?: string | undefined;
   readonly prefix: string;
 }
 
@@ -117,6 +119,10 @@ export interface StoredKey extends StoredAccount {
   readonly keyId: KeyId;
   readonly prefix: string;
   readonly formerUntilMs: number | null;
+  /** The UTC hour in which its last request ended; null for a key that was not used yet. */
+  readonly lastUsedAtMs: number | null;
+  /** Whether it is known by `GATEWAY_SECRET_PREVIOUS` alone, until it is used. */
+  readonly isOfPreviousSecret: boolean;
   readonly group: StoredGroup | null;
 }
 
@@ -127,6 +133,8 @@ export interface KeyQuery {
   readonly groupId?: GroupId;
   /** A part of the name in any case, the prefix or the id. */
   readonly search?: string;
+  /** Only those known by `GATEWAY_SECRET_PREVIOUS` alone. */
+  readonly isOfPreviousSecret?: boolean;
 }
 
 export interface KeyPage {

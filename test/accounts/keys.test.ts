@@ -5,12 +5,12 @@ import type { AccountStore, StoredKey } from '../../src/store/keys.ts';
 import { newKeyId, newStoredKey } from '../support/keys.ts';
 
 describe('issueSecret', () => {
-  const issue = () => issueSecret((text) => [`hash of ${text}`]);
+  const issue = () => issueSecret((text) => [`hash of ${text}`], 'a mark');
 
   it('gives a text of which only the hash and the beginning are kept', () => {
     const { text, kept } = issue();
     expect(text).to.match(/^rgk_[0-9A-Za-z]{40}$/);
-    expect(kept).to.deep.equal({ hash: [`hash of ${text}`], prefix: text.slice(0, 10) });
+    expect(kept).to.deep.equal({ hash: [`hash of ${text}`], mark: 'a mark', prefix: text.slice(0, 10) });
   });
 
   it('draws from all letters and digits, and never the same twice', () => {

@@ -73,6 +73,8 @@ describe('keys', () => {
       created_at: NOW_MS / 1000,
       expires_at: NOW_MS / 1000 + 30 * DAY_S,
       former_secret_until: null,
+      last_used_at: null,
+      gateway_secret: 'current',
       models: ['gpt-4o*', 'demo'],
       limits: { requests_per_minute: 60, tokens_per_minute: 1000, spend_per_day: '1.50', spend_per_month: '30.00' },
       balance: '10.00',

@@ -129,6 +129,24 @@ function describeSecret(
       expect(await listKeys(FIRST)).to.have.lengthOf(1);
     });
 
+    for (const cure of ['keys rotate k', 'keys delete k --yes', 'keys secret accept']) {
+      it(`refuses a start that would lock keys out, until \`${cure}\``, async () => {
+        const settings = { databaseUrl, gatewaySecret: OTHER };
+        await takeSecret({ ...settings, gatewaySecretPrevious: FIRST });
+        await cli('keys create --name made-since', OTHER, FIRST);
+        const start = () => takeSecret({ ...settings, gatewaySecretPrevious: null });
+        const refused: unknown = await start().catch((error: unknown) => error);
+        expect(String(refused)).to.match(
+          /\n +GATEWAY_SECRET_PREVIOUS: is not set, and 1 key is known by the former secret alone \(k\); /,
+        );
+        const old = await cli('keys list --old-secret --json', OTHER);
+        expect((JSON.parse(old.stdout) as { data: AdminKey[] }).data).to.have.nested.property('[0].name', 'k');
+        expect((await listKeys(OTHER)).map((key) => key.gateway_secret)).to.deep.equal(['current', 'previous']);
+        expect(await cli(cure, OTHER)).to.include({ status: 0 });
+        expect(await start()).to.equal(OTHER);
+      });
+    }
+
     it('need not be accepted where the database knows it', async () => {
       const { status, stdout } = await cli('keys secret accept', FIRST);
       expect(stdout).to.match(/ belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost\.\n$/);

@@ -142,6 +142,8 @@ describe('the admin API', () => {
         created_at: nowMs / 1000,
         expires_at: null,
         former_secret_until: null,
+        last_used_at: null,
+        gateway_secret: 'current',
         models: null,
         limits: { requests_per_minute: null, tokens_per_minute: null, spend_per_day: null, spend_per_month: null },
         balance: null,
@@ -149,8 +151,8 @@ describe('the admin API', () => {
         spent_today: '0.00',
         spent_this_month: '0.00',
       });
-      expect(await statusOf(secret)).to.equal(200);
       expect(await change(`GET /keys/${key.id}`)).to.deep.equal(key);
+      expect(await statusOf(secret)).to.equal(200);
       expect((await ask('GET /keys')).text).not.to.contain(secret);
     });
 
@@ -202,6 +204,16 @@ describe('the admin API', () => {
       expect(await statusOf(secret)).to.equal(401);
       expect(await change(`PATCH /keys/${id}`, { disabled: false })).to.include({ status: 'active' });
       expect(await statusOf(secret)).to.equal(200);
+    });
+
+    it('tell the hour in which they were used last', async () => {
+      const { id, secret } = await issue();
+      expect(await change(`GET /keys/${id}`)).to.include({ last_used_at: null });
+      nowMs += 90_000;
+      expect(await statusOf(secret)).to.equal(200);
+      const usedAt = Math.floor(nowMs / 3_600_000) * 3600;
+      nowMs += 7_200_000;
+      expect(await change(`GET /keys/${id}`)).to.include({ last_used_at: usedAt, gateway_secret: 'current' });
     });
 
     it('end at their expiry', async () => {

@@ -65,6 +65,8 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           spentTodayMicro: 0,
           spentThisMonthMicro: 0,
           formerUntilMs: null,
+          lastUsedAtMs: null,
+          isOfPreviousSecret: false,
           group: null,
         };
         expect(await store.createKey(draft)).to.deep.equal(made);

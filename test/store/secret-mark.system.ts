@@ -52,7 +52,7 @@ function describeMark(engine: string, makePlace: () => Promise<TestPlace>): void
     }
 
     it('is missing where nobody has begun, and such a database is empty', async () => {
-      const nothing = { mark: undefined, isEmpty: true };
+      const nothing = { mark: undefined, isEmpty: true, keysOfPrevious: [] };
       expect(await readMarking(place.database)).to.deep.equal(nothing);
       const store = await open();
       expect(await readMarking(place.database)).to.deep.equal(nothing);
@@ -65,7 +65,11 @@ function describeMark(engine: string, makePlace: () => Promise<TestPlace>): void
     ]) {
       it(`says of a database with ${what} that it is not empty`, async () => {
         await add(await open());
-        expect(await readMarking(place.database)).to.deep.equal({ mark: undefined, isEmpty: false });
+        expect(await readMarking(place.database)).to.deep.equal({
+          mark: undefined,
+          isEmpty: false,
+          keysOfPrevious: [],
+        });
       });
     }
 
@@ -75,8 +79,53 @@ function describeMark(engine: string, makePlace: () => Promise<TestPlace>): void
       expect(await changeMark(place.database, { from: undefined, to: 'two' })).to.equal('one');
       expect(await changeMark(place.database, { from: 'another', to: 'two' })).to.equal('one');
       expect(await changeMark(place.database, { from: 'one', to: 'two' })).to.equal('two');
-      expect(await readMarking(place.database)).to.deep.equal({ mark: 'two', isEmpty: true });
+      expect(await readMarking(place.database)).to.deep.equal({ mark: 'two', isEmpty: true, keysOfPrevious: [] });
     });
+
+    it('tells which keys are known by another secret alone, until they are used or given up', async () => {
+      const store = await open();
+      await store.createKey(newKeyDraft({ name: 'before all' }));
+      await changeMark(place.database, { from: undefined, to: 'one' });
+      const [used, unused, rotated] = ['used', 'unused', 'rotated'].map((name) =>
+        newKeyDraft({ name, secret: { hash: [`${name}, one`], mark: 'one', prefix: name } }),
+      );
+      for (const draft of [used, unused, rotated]) if (draft !== undefined) await store.createKey(draft);
+      expect((await readMarking(place.database)).keysOfPrevious).to.deep.equal([]);
+      await changeMark(place.database, { from: 'one', to: 'two' });
+      await store.createKey(newKeyDraft({ name: 'after', secret: { hash: ['after'], mark: 'two', prefix: 'a' } }));
+      expect(await namesOfPrevious(store)).to.deep.equal(['rotated', 'unused', 'used', 'before all']);
+      await store.findKeyByHash(['used, two', 'used, one'], 'two');
+      if (rotated !== undefined)
+        await store.rotateKey(rotated.keyId, { hash: ['rotated, two'], mark: 'two', prefix: 'r' }, 0);
+      expect(await namesOfPrevious(store)).to.deep.equal(['unused', 'before all']);
+      await changeMark(place.database, { from: 'two', to: 'two', givesUp: true });
+      expect(await namesOfPrevious(store)).to.deep.equal([]);
+    });
+
+    it('tells so while gateways with either secret run beside each other', async () => {
+      const store = await open();
+      await changeMark(place.database, { from: undefined, to: 'one' });
+      // The command line has the new secret before a gateway starts with it.
+      await store.createKey(newKeyDraft({ name: 'k', secret: { hash: ['k, two'], mark: 'two', prefix: 'k' } }));
+      await changeMark(place.database, { from: 'one', to: 'two' });
+      expect(await namesOfPrevious(store)).to.deep.equal([]);
+      await store.findKeyByHash(['k, one', 'k, two'], 'one');
+      expect(await namesOfPrevious(store)).to.deep.equal(['k']);
+      await store.findKeyByHash(['k, two', 'k, one'], 'two');
+      expect(await namesOfPrevious(store)).to.deep.equal([]);
+    });
+
+    /** By the list of keys, which says the same as the mark. */
+    async function namesOfPrevious(store: Store): Promise<readonly string[]> {
+      // What a lookup has found out is written beside it.
+      await store.createKey(newKeyDraft());
+      const page = await store.listKeys({ limit: 100, isOfPreviousSecret: true });
+      const names = (page?.keys ?? []).map(({ name }) => name);
+      expect((await readMarking(place.database)).keysOfPrevious).to.deep.equal(names);
+      const all = (await store.listKeys({ limit: 100 }))?.keys ?? [];
+      expect(all.filter(({ isOfPreviousSecret }) => isOfPreviousSecret).map(({ name }) => name)).to.deep.equal(names);
+      return names;
+    }
 
     it('is the same for all who begin at the same moment', async () => {
       await upgradeDatabase(place.database);

@@ -77,6 +77,8 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     spentTodayMicro: 0,
     spentThisMonthMicro: 0,
     formerUntilMs: null,
+    lastUsedAtMs: null,
+    isOfPreviousSecret: false,
     group: null,
     ...overrides,
   };

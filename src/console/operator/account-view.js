@@ -195,11 +195,13 @@ export async function suggestGroups({ client, signal }) {
 function identityOf(account) {
   const id = element('code', {}, account.id);
   if (account.object === 'group') return [['Id', id]];
-  const { group, prefix, former_secret_until } = account;
+  const { group, prefix, former_secret_until, last_used_at, gateway_secret } = account;
   return [
     ['Id', id],
     ['Secret', element('code', {}, `${prefix}…`)],
     ['Former secret good until', former_secret_until === null ? null : timeElement(former_secret_until)],
+    ['Last used', last_used_at === null ? 'never' : timeElement(last_used_at)],
+    ['Known by', gateway_secret === 'previous' ? 'GATEWAY_SECRET_PREVIOUS alone, until it is used' : null],
     ['Group', group === null ? 'none' : element('a', { href: toHref('groups', group.id) }, group.name)],
   ];
 }

@@ -47,6 +47,11 @@ export async function showKeys(page) {
       { title: 'Group', kind: 'name', wide: true, cell: ({ group }) => group?.name ?? '–' },
       ...MONEY_COLUMNS,
       { title: 'Created', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      {
+        title: 'Last used',
+        wide: true,
+        cell: ({ last_used_at }) => (last_used_at === null ? 'never' : timeElement(last_used_at, 'short')),
+      },
     ],
     everyMs: EVERY_MS,
   });

@@ -21,7 +21,7 @@ export interface AuthenticateOptions {
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
   /** Keys that the backend has accepted. */
   readonly acceptedCallers: AcceptedCallers;
-  readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
+  readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyMark' | 'keyHolder'>;
   readonly nowMs: () => number;
 }
 
@@ -116,7 +116,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   }
 
   async function findKey(credentials: Credentials, hash: Identity): Promise<StoredKey> {
-    const key = await options.accounts.findKeyByHash(hash);
+    const key = await options.accounts.findKeyByHash(hash, options.identities.keyMark);
     const fault = key && faultOf(key, nowMs());
     if (key !== undefined && fault === undefined) {
       taken.add(hash[0]);

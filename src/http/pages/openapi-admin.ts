@@ -87,6 +87,12 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
         description: 'Only keys with this in their name, or with this prefix or id.',
         schema: { type: 'string' },
       },
+      {
+        name: 'gateway_secret',
+        in: 'query',
+        description: 'Only keys that GATEWAY_SECRET_PREVIOUS alone knows.',
+        schema: { enum: ['previous'] },
+      },
     ],
     replies: {
       200: { description: 'Newest first.', content: { 'application/json': 'admin.json#/$defs/KeyList' } },

@@ -2,7 +2,7 @@ import type { KeyId } from '../../contract/ids.ts';
 import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../shared/unit-of-work.ts';
 import { isGroupId } from '../../core/ids.ts';
 import type { Operations } from '../shared/operations.ts';
-import { CHANGED_COLUMNS, KEY_COLUMNS, type Conflict, type KeyRow } from '../shared/key-rows.ts';
+import { CHANGED_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS, type Conflict, type KeyRow } from '../shared/key-rows.ts';
 import type { KeyChange } from '../keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
@@ -38,6 +38,7 @@ const LIST: Statement = {
   text: `
     SELECT ${KEY_COLUMNS} FROM keys WHERE seq < $1 AND ($3::text IS NULL OR name = $3)
       AND ($4::text IS NULL OR group_id = $4)
+      AND ($6::int = 0 OR ${IS_OF_PREVIOUS})
       AND ($5::text IS NULL OR strpos(lower(name), $5) > 0 OR lower(prefix) = $5 OR key_id = $5)
     ORDER BY seq DESC LIMIT $2`,
 };
@@ -59,11 +60,11 @@ const INSERT: Statement = {
   name: 'insert_key',
   text: `
     INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms, mark)
     SELECT d->>'keyId', d->>'groupId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
       d->>'models', (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint,
       (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint,
-      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint
+      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint, d->>'mark'
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     RETURNING ${KEY_COLUMNS}`,
 };
@@ -72,14 +73,15 @@ const REHASH: Statement = {
   name: 'rehash_key',
   text: `
     UPDATE keys SET hash = CASE hash WHEN $1 THEN $2 ELSE hash END,
-      former_hash = CASE former_hash WHEN $1 THEN $2 ELSE former_hash END
+      former_hash = CASE former_hash WHEN $1 THEN $2 ELSE former_hash END,
+      mark = CASE hash WHEN $1 THEN $3 ELSE mark END
     WHERE hash = $1 OR former_hash = $1`,
 };
 
 const ROTATE: Statement = {
   name: 'rotate_key',
   text: `
-    UPDATE keys SET former_hash = hash, hash = $1, prefix = $2, former_until_ms = $3 WHERE key_id = $4
+    UPDATE keys SET former_hash = hash, hash = $1, prefix = $2, former_until_ms = $3, mark = $5 WHERE key_id = $4
     RETURNING ${KEY_COLUMNS}`,
 };
 
@@ -106,9 +108,11 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
     const { hash, ...key } = found;
     return { hash, key };
   },
-  async listKeys(connection, limit, after, { name, groupId, search }) {
+  async listKeys(connection, limit, after, { name, groupId, search, isOfPrevious }) {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, after);
-    return beforeSeq === null ? null : connection.rows<KeyRow>(LIST, [beforeSeq, limit, name, groupId, search]);
+    return beforeSeq === null
+      ? null
+      : connection.rows<KeyRow>(LIST, [beforeSeq, limit, name, groupId, search, isOfPrevious]);
   },
   async findRate(connection, accountId) {
     const statement = isGroupId(accountId) ? FIND_GROUP_RATE : FIND_RATE;
@@ -160,8 +164,8 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     }
     return { result: rows, last: unit.flush() };
   },
-  async rehashKey(connection, from, to) {
-    return { result: null, last: [connection.changes(REHASH, [from, to])] };
+  async rehashKey(connection, from, to, mark) {
+    return { result: null, last: [connection.changes(REHASH, [from, to, mark])] };
   },
   async updateKey(connection, keyId, change) {
     const conflict = await conflictOf(connection, [keyId], [change]);
@@ -174,8 +178,8 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
     return { result: row ?? null };
   },
-  async rotateKey(connection, keyId, hash, prefix, formerUntilMs) {
-    const [row] = await connection.rows<KeyRow>(ROTATE, [hash, prefix, formerUntilMs, keyId]);
+  async rotateKey(connection, keyId, hash, mark, prefix, formerUntilMs) {
+    const [row] = await connection.rows<KeyRow>(ROTATE, [hash, prefix, formerUntilMs, keyId, mark]);
     return { result: row ?? null };
   },
   async deleteKeys(connection, keyIds) {

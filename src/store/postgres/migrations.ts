@@ -330,6 +330,12 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
       CREATE INDEX request_stats_by_time ON request_stats (per, start);
     `,
   },
+  {
+    name: '0018_key_marks',
+    runsBeside: '0003_ledger_references',
+    // The mark of the secret under which the hash lies; null is not known.
+    sql: 'ALTER TABLE keys ADD COLUMN mark text;',
+  },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

@@ -75,16 +75,23 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       return key;
     },
     createKeys,
-    async findKeyByHash(hash) {
+    async findKeyByHash(hash, mark) {
       const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
+      const isKept = found.hash === hash[0] && (mark === undefined || found.key.mark === mark);
       // The next lookup retries it.
-      if (found.hash !== hash[0]) void queue.call(['rehashKey', found.hash, hash[0]]).catch(() => undefined);
+      if (!isKept) void queue.call(['rehashKey', found.hash, hash[0], mark ?? null]).catch(() => undefined);
       return toKey(found.key);
     },
     findKey,
-    async listKeys({ limit, after, name, groupId, search }) {
-      const filter = { name: name ?? null, groupId: groupId ?? null, search: search?.toLowerCase() ?? null };
+    async listKeys({ limit, after, name, groupId, search, isOfPreviousSecret = false }) {
+      const isOfPrevious = isOfPreviousSecret ? (1 as const) : (0 as const);
+      const filter = {
+        name: name ?? null,
+        groupId: groupId ?? null,
+        search: search?.toLowerCase() ?? null,
+        isOfPrevious,
+      };
       const found = await queue.call(['listKeys', limit + 1, after ?? null, filter], LOOKUP);
       if (found === null) return undefined;
       const { rows, hasMore } = toPage(found, limit);
@@ -93,8 +100,8 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async updateKey(keyId, change) {
       return toKey(refuseConflict('key', await queue.call(['updateKey', keyId, change])));
     },
-    async rotateKey(keyId, { hash, prefix }, formerUntilMs) {
-      return toKey(await queue.call(['rotateKey', keyId, hash[0], prefix, formerUntilMs]));
+    async rotateKey(keyId, { hash, mark, prefix }, formerUntilMs) {
+      return toKey(await queue.call(['rotateKey', keyId, hash[0], mark ?? null, prefix, formerUntilMs]));
     },
     deleteKey: async (keyId) => (await queue.call(['deleteKeys', [keyId]])) === 1,
     credit: async (keyId, entry) => ((await credit(keyId, entry)) ? findKey(keyId) : undefined),

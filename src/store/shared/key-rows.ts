@@ -12,6 +12,8 @@ import type {
 } from '../keys.ts';
 import { spentAt, type Funds } from './funds.ts';
 
+const HOUR_MS = 3_600_000;
+
 interface AccountRow extends KeyLimits, Funds {
   readonly name: string;
   readonly createdAtMs: number;
@@ -26,6 +28,11 @@ export interface KeyRow extends AccountRow {
   readonly groupId: GroupId | null;
   readonly prefix: string;
   readonly formerUntilMs: number | null;
+  /** From 1970, in which its last request ended; null for none. */
+  readonly lastHour: number | null;
+  /** Of the secret under which its hash lies; null is not known. */
+  readonly mark: string | null;
+  readonly isOfPrevious: 0 | 1;
 }
 
 export interface GroupRow extends AccountRow {
@@ -39,7 +46,14 @@ const ACCOUNT_COLUMNS = `name, created_at_ms AS "createdAtMs", expires_at_ms AS 
   spend_per_month_micro AS "spendPerMonthMicro", balance_micro AS "balanceMicro",
   held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
 
-export const KEY_COLUMNS = `key_id AS "keyId", group_id AS "groupId", prefix, former_until_ms AS "formerUntilMs", ${ACCOUNT_COLUMNS}`;
+/** Whether a key is known by another secret than the one of the database. */
+export const IS_OF_PREVIOUS = 'coalesce(keys.mark <> (SELECT secret_mark.mark FROM secret_mark), false)';
+
+export const NAMES_OF_PREVIOUS = `SELECT name FROM keys WHERE ${IS_OF_PREVIOUS} ORDER BY seq DESC`;
+
+export const KEY_COLUMNS = `key_id AS "keyId", group_id AS "groupId", prefix, former_until_ms AS "formerUntilMs", mark,
+  (SELECT max(usage.hour) FROM usage WHERE usage.caller = keys.key_id) AS "lastHour",
+  CASE WHEN ${IS_OF_PREVIOUS} THEN 1 ELSE 0 END AS "isOfPrevious", ${ACCOUNT_COLUMNS}`;
 
 export const GROUP_COLUMNS = `group_id AS "groupId", ${ACCOUNT_COLUMNS},
   (SELECT count(*) FROM keys WHERE keys.group_id = groups.group_id) AS keys`;
@@ -61,6 +75,7 @@ export interface KeyDraftRow extends AccountDraftRow {
   readonly keyId: KeyId;
   readonly groupId: GroupId | null;
   readonly hash: string;
+  readonly mark: string | null;
   readonly prefix: string;
 }
 
@@ -74,16 +89,25 @@ export interface KeyFilter {
   readonly groupId: GroupId | null;
   /** In lower case. */
   readonly search: string | null;
+  /** Selects those known by the previous secret alone. */
+  readonly isOfPrevious: 0 | 1;
 }
 
 /** The list of groups; null selects all. */
-export type GroupFilter = Omit<KeyFilter, 'groupId'>;
+export type GroupFilter = Pick<KeyFilter, 'name' | 'search'>;
 
 /** Why a change of a key or a group was not made. */
 export type Conflict = 'name taken' | 'no group';
 
 export function toKeyDraftRow({ secret, limits, ...draft }: KeyDraft): KeyDraftRow {
-  return { ...draft, ...limits, hash: secret.hash[0], prefix: secret.prefix, models: fromModels(draft.models) };
+  return {
+    ...draft,
+    ...limits,
+    hash: secret.hash[0],
+    mark: secret.mark ?? null,
+    prefix: secret.prefix,
+    models: fromModels(draft.models),
+  };
 }
 
 export function toGroupDraftRow({ limits, ...draft }: GroupDraft): GroupDraftRow {
@@ -113,12 +137,14 @@ export const CHANGED_COLUMNS: Changes<KeyChange> = { ...CHANGED_GROUP_COLUMNS, g
 
 /** Returns the key as it is at this time. `group` is the group that it belongs to. */
 export function toStoredKey(row: KeyRow, group: GroupRow | undefined, nowMs: number): StoredKey {
-  const { keyId, prefix, formerUntilMs } = row;
+  const { keyId, prefix, formerUntilMs, lastHour, isOfPrevious } = row;
   return {
     keyId,
     prefix,
     ...toStoredAccount(row, nowMs),
     formerUntilMs,
+    lastUsedAtMs: lastHour === null ? null : lastHour * HOUR_MS,
+    isOfPreviousSecret: isOfPrevious === 1,
     group: group === undefined ? null : toStoredGroup(group, nowMs),
   };
 }

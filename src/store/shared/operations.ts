@@ -61,11 +61,11 @@ export interface Operations {
   createKeys(drafts: readonly KeyDraftRow[]): readonly KeyRow[] | Conflict;
   findKey(keyId: KeyId): KeyRow | null;
   findKeyByHash(hashes: readonly string[], nowMs: number): FoundKeyRow | null;
-  rehashKey(from: string, to: string): null;
+  rehashKey(from: string, to: string, mark: string | null): null;
   /** Null when `after` is no key. */
   listKeys(limit: number, after: KeyId | null, filter: KeyFilter): readonly KeyRow[] | null;
   updateKey(keyId: KeyId, change: KeyChange): KeyRow | Conflict | null;
-  rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null;
+  rotateKey(keyId: KeyId, hash: string, mark: string | null, prefix: string, formerUntilMs: number): KeyRow | null;
   /** Later pruning drops the ledger in small steps. */
   deleteKeys(keyIds: readonly KeyId[]): number;
 

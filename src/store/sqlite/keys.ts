@@ -4,6 +4,7 @@ import type { KeyChange } from '../keys.ts';
 import type { Funding } from '../shared/unit-of-work.ts';
 import {
   CHANGED_COLUMNS,
+  IS_OF_PREVIOUS,
   KEY_COLUMNS,
   type Conflict,
   type FoundKeyRow,
@@ -15,9 +16,9 @@ import {
 export function prepareKeys(database: Database, funding: Funding) {
   const insert = database.prepare<[KeyDraftRow], KeyRow>(`
     INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms, mark)
     VALUES (:keyId, :groupId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs)
+      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs, :mark)
     RETURNING ${KEY_COLUMNS}`);
 
   const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
@@ -67,12 +68,13 @@ export function prepareKeys(database: Database, funding: Funding) {
     return null;
   }
 
-  const replaceHash = database.prepare<{ from: string; to: string }>(`
-    UPDATE keys SET hash = iif(hash = :from, :to, hash), former_hash = iif(former_hash = :from, :to, former_hash)
+  const replaceHash = database.prepare<{ from: string; to: string; mark: string | null }>(`
+    UPDATE keys SET hash = iif(hash = :from, :to, hash), former_hash = iif(former_hash = :from, :to, former_hash),
+      mark = iif(hash = :from, :mark, mark)
     WHERE hash = :from OR former_hash = :from`);
 
-  function rehashKey(from: string, to: string): null {
-    replaceHash.run({ from, to });
+  function rehashKey(from: string, to: string, mark: string | null): null {
+    replaceHash.run({ from, to, mark });
     return null;
   }
 
@@ -81,7 +83,7 @@ export function prepareKeys(database: Database, funding: Funding) {
   const preparePage = (where: string) =>
     database.prepare<[KeyFilter & { readonly beforeSeq: number; readonly limit: number }], KeyRow>(`
       SELECT ${KEY_COLUMNS} FROM keys WHERE seq < :beforeSeq ${where} AND (:groupId IS NULL OR group_id = :groupId)
-        AND (:search IS NULL OR instr(lower(name), :search) > 0 OR lower(prefix) = :search OR key_id = :search)
+        AND (NOT :isOfPrevious OR ${IS_OF_PREVIOUS}) AND (:search IS NULL OR instr(lower(name), :search) > 0 OR lower(prefix) = :search OR key_id = :search)
       ORDER BY seq DESC LIMIT :limit`);
   const selectPage = preparePage('');
   const selectNamedPage = preparePage('AND name = :name');
@@ -107,12 +109,18 @@ export function prepareKeys(database: Database, funding: Funding) {
     return findKey(keyId);
   }
 
-  const replaceSecret = database.prepare<[string, string, number, KeyId], KeyRow>(`
-    UPDATE keys SET former_hash = hash, hash = ?, prefix = ?, former_until_ms = ? WHERE key_id = ?
+  const replaceSecret = database.prepare<[string, string, number, string | null, KeyId], KeyRow>(`
+    UPDATE keys SET former_hash = hash, hash = ?, prefix = ?, former_until_ms = ?, mark = ? WHERE key_id = ?
     RETURNING ${KEY_COLUMNS}`);
 
-  function rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null {
-    return replaceSecret.get(hash, prefix, formerUntilMs, keyId) ?? null;
+  function rotateKey(
+    keyId: KeyId,
+    hash: string,
+    mark: string | null,
+    prefix: string,
+    formerUntilMs: number,
+  ): KeyRow | null {
+    return replaceSecret.get(hash, prefix, formerUntilMs, mark, keyId) ?? null;
   }
 
   const remove = database.prepare<[KeyId]>('DELETE FROM keys WHERE key_id = ?');

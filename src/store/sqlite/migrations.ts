@@ -306,6 +306,12 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX request_stats_by_time ON request_stats (per, start);
     `,
   },
+  {
+    name: '0015_key_marks',
+    runsBeside: '0003_ledger_references',
+    // The mark of the secret under which the hash lies; null is not known.
+    sql: 'ALTER TABLE keys ADD COLUMN mark TEXT;',
+  },
 ];
 
 /**

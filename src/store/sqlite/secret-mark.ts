@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { MarkChange, Marking } from '../marking.ts';
+import { NAMES_OF_PREVIOUS } from '../shared/key-rows.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
@@ -15,26 +16,36 @@ export function prepareFindMark(database: Database): () => string | undefined {
 
 /** As `readMarking` of the store. */
 export async function readMarking(file: string): Promise<Marking> {
-  if (!existsSync(file)) return { mark: undefined, isEmpty: true };
+  if (!existsSync(file)) return { mark: undefined, isEmpty: true, keysOfPrevious: [] };
   return withSnapshot(file, (database) => ({
     mark: hasTable(database, 'secret_mark') ? prepareFindMark(database)() : undefined,
     isEmpty: !hasRows(database, 'keys') && !hasRows(database, 'requests'),
+    keysOfPrevious: hasKeyMarks(database) ? database.prepare<[], string>(NAMES_OF_PREVIOUS).pluck().all() : [],
   }));
 }
 
 /** As `changeMark` of the store. */
-export function changeMark(file: string, { from, to }: MarkChange): string | undefined {
+export function changeMark(file: string, { from, to, givesUp = false }: MarkChange): string | undefined {
   const database = openDatabase({ file, openWithinMs: WITHIN_MS });
   try {
     // A busy gateway lets other processes write between two of its batches.
     database.pragma(`busy_timeout = ${WITHIN_MS}`);
-    database
-      .prepare<[string, string | null]>(
-        `INSERT INTO secret_mark (id, mark) VALUES (1, ?)
-         ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE secret_mark.mark = ?`,
-      )
-      .run(to, from ?? null);
-    return prepareFindMark(database)();
+    const findMark = prepareFindMark(database);
+    const change = database.transaction(() => {
+      database
+        .prepare<[string, string | null]>(
+          `INSERT INTO secret_mark (id, mark) VALUES (1, ?)
+           ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE secret_mark.mark = ?`,
+        )
+        .run(to, from ?? null);
+      const mark = findMark();
+      // Until now all keys whose mark is not known were known by the former secret.
+      if (mark === to && givesUp) database.exec('UPDATE keys SET mark = NULL');
+      else if (mark === to && from !== undefined)
+        database.prepare('UPDATE keys SET mark = ? WHERE mark IS NULL').run(from);
+      return mark;
+    });
+    return change.immediate();
   } catch (error) {
     if (toFailureReason(error) === undefined) throw error;
     const why = error instanceof Error ? error.message : 'unknown reason';
@@ -46,6 +57,11 @@ export function changeMark(file: string, { from, to }: MarkChange): string | und
 
 function hasRows(database: Database, table: 'keys' | 'requests'): boolean {
   return hasTable(database, table) && database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined;
+}
+
+function hasKeyMarks(database: Database): boolean {
+  const find = database.prepare("SELECT 1 FROM pragma_table_info('keys') WHERE name = 'mark'");
+  return hasTable(database, 'secret_mark') && find.get() !== undefined;
 }
 
 function hasTable(database: Database, name: string): boolean {

@@ -54,9 +54,9 @@ export async function startThread({
   await launch();
 
   async function launch(): Promise<void> {
-    // A build has the same tree in JavaScript. This thread does not take the flags of the main one.
+    // A build has the same tree in JavaScript. This thread does not take the flags of the main one, and makes few objects at a time.
     const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = startWorker(file, { execArgv: [] });
+    const worker = startWorker(file, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 3 } });
     const rpc = openThreadRpc<EngineService>(worker, { name: 'store', onExit: (lastWords) => bury(worker, lastWords) });
     try {
       await rpc.ask('open', engine);

@@ -69,6 +69,7 @@ describe('authenticate', () => {
           identities: {
             caller: (key) => [`identity of ${key}`],
             keySecret: (text) => [`hash of ${text}`],
+            keyMark: 'a mark',
             keyHolder: (keyId) => [keyId],
           },
           nowMs: () => nowMs,
