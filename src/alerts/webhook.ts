@@ -1,10 +1,9 @@
 /** Posts alerts as https://www.standardwebhooks.com describes it. */
 
 import { createHmac } from 'node:crypto';
-import { lookup as lookUpAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
 import { isPrivateAddress } from '../requests/preparation/image-urls.ts';
@@ -26,7 +25,7 @@ export interface WebhookOptions {
   readonly nowMs: () => number;
   readonly log: WebhookLog;
   readonly count: (alert: Alert, result: AlertResult) => void;
-  readonly lookup?: typeof lookUpAddress;
+  readonly lookup: LookupFunction;
 }
 
 export interface WebhookLog {
@@ -50,10 +49,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** Opens the webhook. Alerts are posted one after the other. */
 export function openWebhook(options: WebhookOptions): Webhook {
   const { url, log, count } = options;
-  const agent = new Agent({
-    connections: 1,
-    connect: { timeout: ANSWER_WITHIN_MS, lookup: lookUpAllowed(options) },
-  });
+  let agent: Agent | undefined;
   const closing = new AbortController();
   const waiting: Waiting[] = [];
   let sending: Promise<void> | undefined;
@@ -91,7 +87,13 @@ export function openWebhook(options: WebhookOptions): Webhook {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), ANSWER_WITHIN_MS);
     try {
-      const { statusCode, body: answer } = await request(url, {
+      // Loaded with the first alert, because it would be a tenth of a start.
+      const undici = await import('undici');
+      agent ??= new undici.Agent({
+        connections: 1,
+        connect: { timeout: ANSWER_WITHIN_MS, lookup: lookUpAllowed(options) },
+      });
+      const { statusCode, body: answer } = await undici.request(url, {
         method: 'POST',
         dispatcher: agent,
         signal: AbortSignal.any([late.signal, closing.signal]),
@@ -127,7 +129,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
       closing.abort();
       if (waiting.length > 0) log.warn({ waiting: waiting.length }, 'the gateway ends with alerts that were not sent');
       await sending;
-      await agent.destroy();
+      await agent?.destroy();
     },
   };
 }
@@ -148,10 +150,10 @@ type AllowedAddresses = Pick<WebhookOptions, 'url' | 'mayBePrivate'>;
 
 /** Checks the address that the connection goes to, since a name can change between two lookups. */
 function lookUpAllowed(options: WebhookOptions): LookupFunction {
-  const { lookup = lookUpAddress } = options;
   return (host, { all, ...how }, callback) => {
-    lookup(host, { ...how, all: true }, (error, found) => {
-      const [first] = found ?? [];
+    options.lookup(host, { ...how, all: true }, (error, addresses) => {
+      const found = typeof addresses === 'string' ? [] : addresses;
+      const [first] = found;
       if (error !== null || first === undefined) return callback(error ?? new Error(`${host} has no address`), []);
       const fault = found.map(({ address }) => addressFault(address, options)).find((fault) => fault !== undefined);
       if (fault !== undefined) return callback(new Error(fault), []);

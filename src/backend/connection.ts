@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Dispatcher, Pool } from 'undici';
 // To load all of undici takes a sixth of the CPU of a start. It does not export its pool by itself.
@@ -5,6 +6,7 @@ import UndiciPool from 'undici/lib/dispatcher/pool.js';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
+import { lookUp } from './lookup.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createReuse, ReusedClient, type Reuse } from './reuse.ts';
 
@@ -55,10 +57,14 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number;
   /** What is known of other connections to this backend. */
   readonly reuse?: Reuse;
+  readonly lookup?: LookupFunction;
 }
 
 /** Opens the connections to one backend. Each request has its own limits of time. */
-export function openPool(origin: string, { connectTimeoutMs, reuse = createReuse() }: PoolOptions): Pool {
+export function openPool(
+  origin: string,
+  { connectTimeoutMs, reuse = createReuse(), lookup = lookUp }: PoolOptions,
+): Pool {
   return new UndiciPool(origin, {
     factory: (url, options) => new ReusedClient(url, options, reuse),
     connections: null,
@@ -66,7 +72,7 @@ export function openPool(origin: string, { connectTimeoutMs, reuse = createReuse
     // request.
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: connectTimeoutMs, lookup },
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './shared/engine-store.ts';
@@ -15,6 +16,8 @@ export interface StoreOptions {
   /** How long the end of a request may wait for the disk. */
   readonly settleTimeoutMs?: number;
   readonly limits?: Partial<BatchQueueLimits>;
+  /** Finds the address of a server. */
+  readonly lookup?: LookupFunction;
 }
 
 /**
@@ -91,7 +94,14 @@ export async function connectStore(
     case 'postgres': {
       // Only gateways on PostgreSQL load its driver.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-      return openPostgresStore({ url: location.url, poolSize: databasePoolSize, clock, log, limits });
+      return openPostgresStore({
+        url: location.url,
+        poolSize: databasePoolSize,
+        clock,
+        log,
+        lookup: options.lookup,
+        limits,
+      });
     }
     default:
       return unreachable(location);

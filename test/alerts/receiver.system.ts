@@ -1,6 +1,7 @@
 /** The receiver of the guide, which checks what the gateway signs. */
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
+import { lookup } from 'node:dns';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,6 +51,7 @@ describe('the guide of alerts', () => {
     const said: string[] = [];
     const note = (fields: Readonly<Record<string, unknown>>) => void said.push(String(fields['problem']));
     const webhook = openWebhook({
+      lookup,
       url,
       secret,
       mayBePrivate: true,

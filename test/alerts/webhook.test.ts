@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { expect } from 'chai';
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -56,6 +57,7 @@ describe('the webhook', () => {
     const note = (fields: Readonly<Record<string, unknown>>, message: string) =>
       void logged.push({ message, problem: fields['problem'] });
     return openWebhook({
+      lookup,
       url,
       secret: SECRET,
       mayBePrivate: true,
@@ -186,9 +188,10 @@ describe('the webhook', () => {
   ];
   for (const { name, at = '', problem, ...options } of cases) {
     it(`does not connect to ${name}`, async () => {
-      const lookup = ((_host: string, _how: object, callback: (error: null, found: object[]) => void) =>
-        callback(null, [{ address: at, family: 4 }])) as unknown as NonNullable<WebhookOptions['lookup']>;
-      const other = open({ ...options, lookup });
+      const other = open({
+        ...options,
+        lookup: (_host, _how, callback) => callback(null, [{ address: at, family: 4 }]),
+      });
       other.send('alert_1', ALERT);
       await until(() => logged.length === 1);
       expect(logged[0]?.problem).to.equal(problem);
@@ -198,9 +201,10 @@ describe('the webhook', () => {
   }
 
   it('connects to a name of a private address that is allowed', async () => {
-    const lookup = ((_host: string, _how: object, callback: (error: null, found: object[]) => void) =>
-      callback(null, [{ address: '127.0.0.1', family: 4 }])) as unknown as NonNullable<WebhookOptions['lookup']>;
-    const other = open({ url: url.replace('127.0.0.1', 'receiver.test'), lookup });
+    const other = open({
+      url: url.replace('127.0.0.1', 'receiver.test'),
+      lookup: (_host, _how, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]),
+    });
     other.send('alert_1', ALERT);
     await until(() => results.length === 1);
     expect(results).to.deep.equal(['sent']);

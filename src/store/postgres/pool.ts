@@ -1,5 +1,7 @@
+import type { LookupFunction } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { isAnswer, isReadOnly, PassingError, UnknownOutcome } from './failures.ts';
+import { openSocket } from './socket.ts';
 
 export interface Statement {
   readonly name: string;
@@ -31,6 +33,8 @@ export interface PoolOptions {
   readonly url: string;
   readonly size: number;
   readonly onLost: (message: string) => void;
+  /** In the place of that of Node. */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 const CONNECT_WITHIN_MS = 2000;
@@ -57,9 +61,10 @@ const CLOSE_WITHIN_MS = 3000;
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** Creates a pool without connecting. */
-export function openPool({ url, size, onLost }: PoolOptions): Connections {
+export function openPool({ url, size, onLost, lookup }: PoolOptions): Connections {
   const pool = new Pool({
     ...toClientConfig(url),
+    stream: () => openSocket(lookup),
     query_timeout: 0,
     max: size,
     idleTimeoutMillis: IDLE_CONNECTION_MS,

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { createHealth, createEngineStore } from '../shared/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
@@ -15,6 +16,7 @@ export interface PostgresStoreOptions {
   readonly poolSize: number;
   readonly clock: () => number;
   readonly log: StoreLog;
+  readonly lookup?: LookupFunction | undefined;
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
@@ -22,12 +24,19 @@ export interface PostgresStoreOptions {
 const SPARE = 2;
 
 /** Opens the store on PostgreSQL and creates missing tables. Throws StoreOpenError. */
-export async function openPostgresStore({ url, poolSize, clock, log, limits }: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore({
+  url,
+  poolSize,
+  clock,
+  log,
+  lookup,
+  limits,
+}: PostgresStoreOptions): Promise<Store> {
   const health = createHealth(log);
   const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
-  const connections = openPool({ url, size: poolSize, onLost });
+  const connections = openPool({ url, size: poolSize, onLost, lookup });
   // A list may take as long as hundreds of other calls, so it has a connection of its own.
-  const forLists = openPool({ url, size: 1, onLost });
+  const forLists = openPool({ url, size: 1, onLost, lookup });
   try {
     await migrate(url);
     const owner = await takeOwner(connections, (error) =>

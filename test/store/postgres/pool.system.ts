@@ -1,3 +1,4 @@
+import { lookup as lookUpAddress } from 'node:dns';
 import { expect } from 'chai';
 import { PassingError, UnknownOutcome } from '../../../src/store/postgres/failures.ts';
 import { openPool, type Connection, type Connections } from '../../../src/store/postgres/pool.ts';
@@ -36,6 +37,25 @@ if (server !== undefined) {
     afterEach(async () => {
       if (!isClosed) await connections.close();
       await proxy.close();
+    });
+
+    it('finds the server with the function that it is given', async () => {
+      const url = new URL(database.url);
+      const asked: string[] = [];
+      const { hostname } = url;
+      url.hostname = 'database.test';
+      const other = openPool({
+        url: url.href,
+        size: 1,
+        onLost: () => undefined,
+        lookup(name, options, done) {
+          asked.push(name);
+          lookUpAddress(hostname === '' ? '127.0.0.1' : hostname, options, done);
+        },
+      });
+      expect(await other.lookUp((connection) => connection.rows(PID))).to.have.lengthOf(1);
+      expect(asked).to.deep.equal(['database.test']);
+      await other.close();
     });
 
     async function things(): Promise<readonly unknown[]> {
