@@ -1,15 +1,36 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { callerOf } from './access/authenticate.ts';
 import { takeBytes, type Load } from './access/load.ts';
+import { unacknowledgedBytes } from './acknowledged.ts';
 import { onceServed } from './until-served.ts';
 
-/** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
+/**
+ * Returns how to look, every half of `stallMs`, whether the peer of a connection has acknowledged nothing for at least so long. Node counts what
+ * it gives to the kernel, which may hold many MiB, and a peer that takes these steadily lives.
+ */
+export function watchStall(stallMs: number): (socket: Socket) => boolean {
+  let seen = '';
+  let quiet = 0;
+  return (socket) => {
+    const now = `${socket.bytesWritten} ${unacknowledgedBytes(socket, stallMs / 8)}`;
+    quiet = now === seen ? quiet + 1 : 0;
+    seen = now;
+    return quiet >= 3;
+  };
+}
+
+/** Disconnects a client that takes no byte for this long. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
-  res.setTimeout(stallMs, () => {
-    if (res.writableLength > 0) res.destroy();
+  const isStalled = watchStall(stallMs);
+  res.setTimeout(stallMs / 2, () => {
+    if (res.writableLength === 0 || res.socket === null) return;
+    if (isStalled(res.socket)) res.destroy();
+    // Without something to do for the connection, Node would not look again.
+    else res.socket.setTimeout(stallMs / 2);
   });
   // The next reply on this connection may be silent for longer.
   res.prependOnceListener('finish', () => res.socket?.setTimeout(0));

@@ -13,6 +13,7 @@ import type { Caller } from '../requests/incoming.ts';
 import { nextTurn } from '../requests/next-turn.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
+import { watchStall } from '../http/stalled-client.ts';
 import { readControl } from './frames.ts';
 import { openFrameReader, type FrameReader, type FrameReaderOptions } from './frame-reader.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
@@ -101,9 +102,11 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 
   let stopWatching: (() => void) | undefined;
   const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold, afterRead: watchHalfRead });
-  // Node counts every byte that the client takes, so a slow reader is not cut off.
-  socket.setTimeout(options.clientStallMs, () => {
-    if (socket.writableLength > 0) ws.terminate();
+  const isStalled = watchStall(options.clientStallMs);
+  socket.setTimeout(options.clientStallMs / 2).on('timeout', () => {
+    if (socket.writableLength === 0) return;
+    if (isStalled(socket)) ws.terminate();
+    else socket.setTimeout(options.clientStallMs / 2);
   });
   ws.on('message', (data: Buffer, isBinary) => receive(frames.message() ?? data, isBinary));
   ws.beforeClose = (code) => {

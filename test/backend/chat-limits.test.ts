@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { type Script, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
-import { useHeldTime } from '../support/held-time.ts';
+import { passUntil, useHeldTime } from '../support/held-time.ts';
 import { allArrived, until, untilSteady } from '../support/time.ts';
 import {
   askFor,
@@ -165,10 +165,7 @@ describe('the limits of the chat backend', () => {
       await passTime(250);
 
       const collecting = apiRejection(collect(answer));
-      await untilSteady(() => scripted.bytesSent);
-      await passTime(150);
-
-      expect((await collecting).code).to.equal('upstream_timeout');
+      expect((await passUntil(collecting, 150)).code).to.equal('upstream_timeout');
     });
   });
 

@@ -1,6 +1,8 @@
 /** Nothing is told before it is on disk: the end of a reply waits for the final state of its record. */
 
 import { expect } from 'chai';
+import type { ChatBackend } from '../../src/backend/chat.ts';
+import type { ChatBatch } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
@@ -28,6 +30,15 @@ const NAMELESS_CALL = {
 const TOO_MANY_CALLS = {
   choices: [{ index: 0, delta: { tool_calls: Array.from({ length: 1025 }, () => ({ function: { name: 'f' } })) } }],
 };
+/** Not every kernel takes as much at once as this has. */
+const failingInOnePiece: ChatBackend = {
+  async ask(_request, _options, listener) {
+    listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
+    const chunks = [text('Hello'), TOO_MANY_CALLS, finish('tool_calls')] as ChatBatch['chunks'];
+    await listener.take({ chunks, done: true });
+  },
+  close: () => Promise.resolve(),
+};
 /** As it is where nobody sets it. */
 const HEADER_HOLD_MS = 10_000;
 const REQUEST = { model: 'm', input: 'Hi', stream: true };
@@ -51,8 +62,9 @@ describe('the end of a reply', () => {
     await backend.close();
   });
 
-  async function open(): Promise<void> {
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store });
+  async function open(asked?: ChatBackend): Promise<void> {
+    const overrides = asked === undefined ? { store } : { store, backend: asked };
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, overrides);
   }
 
   async function openManaged(): Promise<Caller> {
@@ -172,8 +184,7 @@ describe('the end of a reply', () => {
       });
 
       it(`is a refusal, after its record, if the piece itself fails (${kind})`, async () => {
-        await open();
-        backend.reply({ sse: [text('Hello'), TOO_MANY_CALLS, finish('tool_calls')] });
+        await open(failingInOnePiece);
         const recording = store.hold('record');
         const heard = listen(callerBy(kind, gateway.url).create(REQUEST));
         await recording;

@@ -21,6 +21,14 @@ export function useHeldTime(): (ms: number) => Promise<void> {
   return pass;
 }
 
+/** Lets time pass in these steps until something has happened, in a test with `useHeldTime`. Resolves with what it was. */
+export async function passUntil<Event>(event: Promise<Event>, stepMs: number): Promise<Event> {
+  const state = { isOver: false };
+  const happened = event.finally(() => (state.isOver = true));
+  while (!state.isOver) await pass(stepMs);
+  return happened;
+}
+
 /**
  * Lets time pass in which the process stands still, in a test with `useHeldTime`: all timers that
  * are due then fire at its end, before anything that has arrived meanwhile is read.

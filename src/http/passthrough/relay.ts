@@ -1,9 +1,10 @@
-import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { Agent as HttpAgent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
 import type { ChatBackendOptions } from '../../backend/chat.ts';
 import { connectionFailure, SWITCHED, type ConnectionPhase } from '../../backend/connection-failures.ts';
 import { failureOf } from '../../backend/failures.ts';
+import { lookUp } from '../../backend/lookup.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
 import { createReuse, watchAgent } from '../../backend/reuse.ts';
 import type { Connected } from '../../core/chat.ts';
@@ -12,7 +13,8 @@ import { readJson } from '../../core/json.ts';
 import { excessOf } from '../../core/json-size.ts';
 import { lazily } from '../../core/lazily.ts';
 import { watchPace } from '../body/pace.ts';
-import { countUnreadReply } from '../stalled-client.ts';
+import { closeWhenStalled, countUnreadReply } from '../stalled-client.ts';
+import { nodeHttp } from '../node-http.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
@@ -60,8 +62,8 @@ interface Running extends Forwarding {
 
 /** Creates a proxy to one backend. Bytes go through at the pace of the slower side. */
 export function createProxy(options: ProxyOptions): Proxy {
-  const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
-  const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
+  const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : nodeHttp.Agent;
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256, lookup: lookUp });
   const connections = watchAgent(agent, options.reuse ?? createReuse());
   const forwardings = new WeakMap<IncomingMessage, Running>();
 
@@ -72,10 +74,10 @@ export function createProxy(options: ProxyOptions): Proxy {
       agent,
       selfHandleResponse: true,
       on: {
-        proxyReq(proxyReq, req) {
+        proxyReq(proxyReq, req, res) {
           const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
-          watch(proxyReq, req, forwarding, options);
+          watch(proxyReq, { req, res }, forwarding, options);
           watchPace(req, () => proxyReq.destroy(new ApiError('request_timeout')));
           if (forwarding.body !== undefined) proxyReq.write(forwarding.body);
         },
@@ -127,7 +129,12 @@ function refuseBodyWithoutLength(req: Request): void {
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
 }
 
-function watch(proxyReq: ClientRequest, req: IncomingMessage, forwarding: Running, options: ProxyOptions): void {
+function watch(
+  proxyReq: ClientRequest,
+  { req, res }: Pick<Relayed, 'req' | 'res'>,
+  forwarding: Running,
+  options: ProxyOptions,
+): void {
   const { socket } = proxyReq;
   const limit = (ms: number, phase: ConnectionPhase, message: string): NodeJS.Timeout => {
     const giveUp = (): void => {
@@ -155,6 +162,8 @@ function watch(proxyReq: ClientRequest, req: IncomingMessage, forwarding: Runnin
   proxyReq.on('timeout', () => {
     // That of the agent for idle sockets also ends while a connection is being made.
     if (forwarding.phase !== 'answering') return;
+    // The client holds it up, and has a limit of its own.
+    if (res.writableNeedDrain) return void proxyReq.setTimeout(options.idleTimeoutMs);
     const bytesRead = proxyReq.socket?.bytesRead;
     setImmediate(() => {
       if (proxyReq.socket?.bytesRead === bytesRead) {
@@ -190,6 +199,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
     res.writeHead(status, towardsClient(relayed.headers, options.keyOwner));
     // The client learns at once that the backend has answered, even if the first event takes long.
     res.flushHeaders();
+    closeWhenStalled(res, options.idleTimeoutMs);
     proxyRes.pipe(res);
     return;
   }

@@ -3,10 +3,13 @@ import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:h
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { AdminLimitList } from '../../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { until } from '../../support/time.ts';
 
+const ADMIN = 'admin-token-canary-1';
 const COMPLETION = { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] };
 const REQUEST = { model: 'm', input: 'Hello' };
 
@@ -121,6 +124,11 @@ describe('the limits of what runs at once', () => {
       return sent;
     }
 
+    async function usedBytes(): Promise<number | undefined> {
+      const reply = await fetch(`${gateway.url}/admin/v1/limits`, { headers: { authorization: `Bearer ${ADMIN}` } });
+      return ((await reply.json()) as AdminLimitList).data.find(({ name }) => name === 'body_bytes')?.used;
+    }
+
     async function statusOf(sent: ClientRequest): Promise<number | undefined> {
       const [reply] = (await once(sent, 'response')) as [IncomingMessage];
       reply.resume();
@@ -146,16 +154,14 @@ describe('the limits of what runs at once', () => {
     });
 
     it('counts what has come of a body which is still on its way', async () => {
-      await open(limits);
+      await open({ ...limits, ADMIN_TOKEN: ADMIN });
       const slow = send(JSON.stringify(large).slice(0, 8000), { 'content-length': 9000 });
-      // The bytes have been read when a body that would fit without them does not.
-      let status = 200;
-      backend.always({ json: COMPLETION });
-      while (status === 200) ({ status } = await gateway.create(large));
-      expect(status).to.equal(429);
+      await until(async () => (await usedBytes()) === 8000);
+      expect((await gateway.create(large)).status).to.equal(429);
       slow.destroy();
-      while (status === 429) ({ status } = await gateway.create(large));
-      expect(status).to.equal(200);
+      await until(async () => (await usedBytes()) === 0);
+      backend.reply({ json: COMPLETION });
+      expect((await gateway.create(large)).status).to.equal(200);
     });
 
     it('counts what a body has become by decompression', async () => {

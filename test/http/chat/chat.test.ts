@@ -14,7 +14,8 @@ import { callerOf, readError, readRecord, type Caller } from '../../records/call
 import { CAUSES, durationMs, type Recorded } from '../../records/causes.ts';
 import { answer, finish, KNOWN_USAGE, stream, text, USAGE, usageChunk } from '../../records/chunks.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../support/backend.ts';
-import { useHeldTime } from '../../support/held-time.ts';
+import { passUntil, useHeldTime } from '../../support/held-time.ts';
+import { kernelMayTake } from '../../support/kernel.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../support/managed.ts';
 import { casesOf, pairsOf } from '../../support/property.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
@@ -530,14 +531,15 @@ describe('chat completions which are counted', () => {
     }
 
     describe('by not reading', () => {
-      const passTime = useHeldTime();
+      useHeldTime();
 
       it('slows the backend down, and is cut off in the end', async () => {
         await open({ IDLE_TIMEOUT_MS: '500' });
         const piece = Buffer.from(`data: ${JSON.stringify(text('x'.repeat(64 * 1024)))}\n\n`);
+        const whole = 2 * kernelMayTake() + 16 * 1024 * 1024;
         backend.reply(async ({ start, write }) => {
           start();
-          for (let n = 0; n < 960; n++) if (!(await write(piece))) return;
+          for (let sent = 0; sent < whole; sent += piece.length) if (!(await write(piece))) return;
         });
         const req = httpRequest(`${gateway.url}/v1/chat/completions`, {
           method: 'POST',
@@ -547,12 +549,12 @@ describe('chat completions which are counted', () => {
         req.end(JSON.stringify(STREAM_REQUEST));
         const [response] = (await once(req, 'response')) as [IncomingMessage];
         response.on('error', () => undefined).pause();
-        expect(await untilSteady(() => backend.bytesSent)).to.be.below(16 * 1024 * 1024);
-        // Twice, since Node takes what the kernel has taken since the last write for a sign of life.
-        await passTime(2 * 500);
+        expect(await untilSteady(() => backend.bytesSent)).to.be.below(whole);
+        const asked = await backend.request(1);
+        await passUntil(asked.closed, 250);
         const record = await caller.final(String(response.headers['x-request-id']));
         expect(record).to.deep.include({ status: 'cancelled', usage_estimated: true });
-        expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
+        expect((await asked.closed).aborted).to.equal(true);
         req.destroy();
       });
     });

@@ -19,7 +19,8 @@ import { startScriptedBackend, type ScriptedBackend } from '../../support/backen
 import { observe } from '../../support/observe.ts';
 import { routeChat } from '../../../src/requests/preparation/route.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
-import { useHeldTime } from '../../support/held-time.ts';
+import { passUntil, useHeldTime } from '../../support/held-time.ts';
+import { kernelMayTake } from '../../support/kernel.ts';
 import { AT_ONCE_MS, allArrived, until, untilSteady } from '../../support/time.ts';
 
 const KEY = 'sk-caller-1';
@@ -528,6 +529,37 @@ describe('passthrough', () => {
     describe('in time', () => {
       const passTime = useHeldTime();
 
+      it('goes on for a client that holds it up with pauses that are shorter, and ends for one that does not read', async () => {
+        await open({ idleTimeoutMs: 1000 });
+        const wholeBytes = 40 * 1024 * 1024;
+        for (const isRead of [true, false]) {
+          backend.reply(async ({ start, write, end }) => {
+            start();
+            const piece = Buffer.alloc(64 * 1024, 'x');
+            for (let sent = 0; sent < wholeBytes; sent += piece.length) if (!(await write(piece))) return;
+            end();
+          });
+          const req = start('{"stream":true}');
+          const [response] = (await once(req, 'response')) as [IncomingMessage];
+          response.on('error', () => undefined);
+          let read = 0;
+          if (isRead) {
+            let pauses = 0;
+            for await (const bytes of response) {
+              read += (bytes as Buffer).length;
+              if (read < (pauses + 1) * 4 * 1024 * 1024) continue;
+              pauses += 1;
+              await passTime(500);
+            }
+            expect(read).to.equal(wholeBytes);
+          } else {
+            response.pause();
+            expect((await passUntil((await backend.request(2)).closed, 500)).aborted).to.equal(true);
+          }
+          req.destroy();
+        }
+      });
+
       it('says that the backend did not begin to answer', async () => {
         await open({ firstByteTimeoutMs: 100 });
         backend.reply(({ hang }) => hang());
@@ -750,15 +782,16 @@ describe('passthrough', () => {
 
     it('takes no more from the backend than a client that does not read leaves room for', async () => {
       await open();
+      const whole = 2 * kernelMayTake() + 16 * 1024 * 1024;
       backend.reply(async ({ start, write }) => {
         start();
         const piece = Buffer.alloc(64 * 1024, 'x');
-        for (let n = 0; n < 960; n++) if (!(await write(piece))) return;
+        for (let sent = 0; sent < whole; sent += piece.length) if (!(await write(piece))) return;
       });
       const req = start('{"stream":true}');
       const [response] = (await once(req, 'response')) as [IncomingMessage];
       response.pause();
-      expect(await untilSteady(() => backend.bytesSent)).to.be.below(16 * 1024 * 1024);
+      expect(await untilSteady(() => backend.bytesSent)).to.be.below(whole);
       req.destroy();
     });
   });
