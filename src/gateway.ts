@@ -10,6 +10,7 @@ import { createFailover } from './backend/failover.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import { createInputCounter } from './backend/input-counter.ts';
+import { lookUp } from './backend/lookup.ts';
 import { probeKeys } from './backend/probe.ts';
 import { createReuse } from './backend/reuse.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
@@ -106,7 +107,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const { store: records, secret } =
     overrides.store === undefined
-      ? await openWithSecret(config, openStore({ ...config, clock: nowMs, log }), { isCompared: shared !== undefined })
+      ? await openWithSecret(config, openStore({ ...config, clock: nowMs, log, lookup: lookUp }), {
+          isCompared: shared !== undefined,
+        })
       : { store: overrides.store, secret: loadSecret(config) };
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
   // Who sets the time of day also says how it passes.
@@ -278,7 +281,7 @@ function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOpti
     storeKind: databaseUrl.startsWith('postgres') ? 'postgres' : 'sqlite',
     isManaged: config.authMode === 'managed',
     thresholds: alertThresholds,
-    openWebhook: alertWebhook && ((count) => openWebhook({ ...alertWebhook, nowMs, log, count })),
+    openWebhook: alertWebhook && ((count) => openWebhook({ ...alertWebhook, nowMs, log, count, lookup: lookUp })),
     currency: () => files.prices.present?.currency ?? null,
     nowMs,
     log,
@@ -346,7 +349,7 @@ async function openBackends(
     open,
     onChange(change) {
       logChange(change, log);
-      if (change.state === 'resting') void alerts.noteRest(change);
+      if (change.state === 'resting' && change.model === undefined) void alerts.noteRest(change);
     },
     onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
   });
@@ -394,7 +397,8 @@ function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }:
   };
 }
 
-function logChange({ backend, state, restMs, reason }: BackendChange, log: Logger): void {
-  if (state === 'resting') log.warn({ backend, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
-  else if (state === 'up') log.info({ backend }, 'the backend answers again');
+function logChange({ backend, model, state, restMs, reason }: BackendChange, log: Logger): void {
+  const who = model === undefined ? { backend } : { backend, model };
+  if (state === 'resting') log.warn({ ...who, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
+  else if (state === 'up') log.info(who, 'the backend answers again');
 }

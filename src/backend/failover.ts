@@ -3,7 +3,7 @@
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendSpec, Route } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
-import { blameOf, mayHaveRun } from './blame.ts';
+import { blameOf, hasRefused, mayHaveRun } from './blame.ts';
 import type { AnswerListener, AskOptions, RelayedRefusal, RelayListener, RelayRequest } from './chat.ts';
 import { askForOutput, relayForOutput } from './held-back.ts';
 import { withKey } from './key-headers.ts';
@@ -23,7 +23,7 @@ export interface RoutedChatRelay {
 }
 
 export interface RoutedAskOptions<Sent> extends AskOptions {
-  readonly route: Pick<Route, 'backends' | 'alike' | 'upstreamDialect'>;
+  readonly route: Pick<Route, 'backends' | 'alike' | 'model' | 'upstreamDialect'>;
   /**
    * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
    * only those that are alike are asked.
@@ -62,9 +62,11 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
     const startedMs = nowMs();
     const { route, caller, signal } = asking;
     const names = asking.move === undefined ? route.alike : route.backends;
-    const placeAsking = { backends: names, caller, signal };
+    const placeAsking = { backends: names, model: route.model, caller, signal };
     const mostTries = Math.min(MAX_TRIES, names.length);
     const tried = new Set<string>();
+    /** Their answers have failed, which may be the fault of the request. */
+    const suspects: { readonly place: Try; readonly thrown: unknown }[] = [];
     let tries = 0;
     let hasMoved = false;
     let failure: Failure | undefined;
@@ -74,41 +76,55 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
       if (told !== undefined && told.by !== last) asking.note(told.by);
       return tell(told);
     };
-    for (;;) {
-      const place = await beginAgain(placeAsking, tried, failure);
-      if (place === undefined) return tellFirst(failure);
-      const { spec, chat } = place;
-      tried.add(spec.name);
-      // The file may say something else of the backend since the route was chosen.
-      hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
-      const sent = hasMoved ? await moveTo(place, asking) : first;
-      if (sent === undefined) continue;
-      tries += 1;
-      last = spec;
-      asking.note(spec);
-      const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
-      const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
-      // A time-out may have run, so a later try needs a share only where it may follow one.
-      const shareMs = failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
-      const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
-      // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
-      const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
-      let hasBegun = false;
-      const begun = (): void => {
-        hasBegun = true;
-        place.answered(slowMs);
-      };
-      const next = await failureOf(spec, work({ sent, chat, given, begun, isAlone: mostTries === 1 }));
-      if (next === undefined) {
-        place.end(WHOLE);
-        return undefined;
+    try {
+      return await tryAll();
+    } finally {
+      const failedElsewhere = suspects.length > 1;
+      for (const { place, thrown } of suspects) place.end({ kind: 'failed', thrown, failedElsewhere });
+    }
+
+    async function tryAll(): Promise<RelayedRefusal | undefined> {
+      for (;;) {
+        const place = await beginAgain(placeAsking, tried, failure);
+        if (place === undefined) return tellFirst(failure);
+        const { spec, chat } = place;
+        tried.add(spec.name);
+        // The file may say something else of the backend since the route was chosen.
+        hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
+        const sent = hasMoved ? await moveTo(place, asking) : first;
+        if (sent === undefined) continue;
+        tries += 1;
+        last = spec;
+        asking.note(spec);
+        const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
+        const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
+        // A time-out may have run, so a later try needs a share only where it may follow one.
+        const shareMs = failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
+        const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
+        // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
+        const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
+        let hasBegun = false;
+        const begun = (): void => {
+          hasBegun = true;
+          place.answered(slowMs);
+        };
+        const next = await failureOf(spec, work({ sent, chat, given, begun, isAlone: mostTries === 1 }));
+        if (next === undefined) {
+          place.end(WHOLE);
+          return undefined;
+        }
+        const isLeft = signal.aborted;
+        const { thrown } = next;
+        if (isLeft || blameOf(thrown) !== 'answer') place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown });
+        else {
+          place.free();
+          suspects.push({ place, thrown });
+        }
+        if (hasBegun || isLeft) return tell(next);
+        // What may have run keeps the idempotency key, whatever a later try says.
+        if (failure === undefined || !mayHaveRun(failure.thrown)) failure = toldBy(place, next);
+        if (tries === mostTries || !movesOn(thrown)) return tellFirst(failure);
       }
-      const isLeft = signal.aborted;
-      place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown: next.thrown });
-      if (hasBegun || isLeft) return tell(next);
-      // What may have run keeps the idempotency key, whatever a later try says.
-      if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;
-      if (tries === mostTries || !movesOn(next.thrown)) return tellFirst(failure);
     }
   }
 
@@ -127,8 +143,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
   }
 
   function movesOn(thrown: unknown): boolean {
-    const blame = blameOf(thrown);
-    return blame === 'refused' || (blame === 'failed' && failover === 'any');
+    return hasRefused(thrown) || (failover === 'any' && blameOf(thrown) === 'answer');
   }
 
   return {
@@ -191,6 +206,12 @@ async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefin
   } catch (thrown) {
     return { by, thrown };
   }
+}
+
+/** Where all backends rest, the caller is told when to ask again. */
+function toldBy(place: Try, failure: Failure): Failure {
+  const thrown = place.tell(failure.thrown);
+  return thrown === failure.thrown ? failure : { by: failure.by, thrown };
 }
 
 function tell(failure: Failure | undefined): RelayedRefusal {

@@ -1,19 +1,24 @@
 import type { StopSignal } from '../core/stop-signal.ts';
 
-/** Who waits for a free place. Callers take turns, so that many requests of one hold up no other. */
-export interface FairQueue<Place> {
-  /** Resolves with a place. Rejects with the reason of the signal, or with what `expire` returns. */
-  wait(waiting: Waiting<Place>): Promise<Place>;
-  /** Gives the place to the next who wants it; returns whether there was one. */
-  offer(place: Place): boolean;
+/** Who waits for a free place. Callers take turns, so that many requests of one hold up no other, and who has the fewest places is first. */
+export interface FairQueue<Place, Taken> {
+  /** Resolves with what `take` returns. Rejects with the reason of the signal, or with what `expire` returns. */
+  wait(waiting: Waiting<Place, Taken>): Promise<Taken>;
+  /**
+   * Gives the place to the next who wants it, and returns whether there is one. `placesOf` returns how many a caller has already, and
+   * Infinity for one who may not have this one.
+   */
+  offer(place: Place, placesOf: (caller: string) => number): boolean;
   readonly length: number;
   /** Returns how many want this place. */
   count(place: Place): number;
 }
 
-export interface Waiting<Place> {
+export interface Waiting<Place, Taken> {
   readonly caller: string;
   readonly wants: (place: Place) => boolean;
+  /** Is called before anybody else is offered a place. */
+  readonly take: (place: Place) => Taken;
   readonly signal: StopSignal;
   readonly timeoutMs: number;
   readonly expire: () => Error;
@@ -24,7 +29,7 @@ interface Waiter<Place> {
   readonly take: (place: Place) => void;
 }
 
-export function createFairQueue<Place>(): FairQueue<Place> {
+export function createFairQueue<Place, Taken>(): FairQueue<Place, Taken> {
   const byCaller = new Map<string, Waiter<Place>[]>();
   let length = 0;
 
@@ -42,13 +47,13 @@ export function createFairQueue<Place>(): FairQueue<Place> {
       return length;
     },
     count: (place) => [...byCaller.values()].flat().filter(({ wants }) => wants(place)).length,
-    wait({ caller, wants, signal, timeoutMs, expire }) {
-      const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    wait({ caller, wants, take, signal, timeoutMs, expire }) {
+      const { promise, resolve, reject } = Promise.withResolvers<Taken>();
       const waiter: Waiter<Place> = {
         wants,
         take(place) {
           leave();
-          resolve(place);
+          resolve(take(place));
         },
       };
       const timer = setTimeout(() => giveUp(expire()), timeoutMs);
@@ -71,17 +76,21 @@ export function createFairQueue<Place>(): FairQueue<Place> {
         remove(caller, waiter);
       }
     },
-    offer(place) {
+    offer(place, placesOf) {
+      let next: { readonly caller: string; readonly waiter: Waiter<Place> } | undefined;
+      let fewest = Infinity;
       for (const [caller, waiters] of byCaller) {
-        const waiter = waiters.find(({ wants }) => wants(place));
-        if (waiter === undefined) continue;
-        waiter.take(place);
-        const rest = byCaller.get(caller);
-        // The caller goes to the end of the line.
-        if (byCaller.delete(caller) && rest !== undefined) byCaller.set(caller, rest);
-        return true;
+        const places = placesOf(caller);
+        const waiter = places < fewest ? waiters.find(({ wants }) => wants(place)) : undefined;
+        if (waiter !== undefined) [next, fewest] = [{ caller, waiter }, places];
       }
-      return false;
+      if (next === undefined) return false;
+      const { caller, waiter } = next;
+      waiter.take(place);
+      const rest = byCaller.get(caller);
+      // The caller goes to the end of the line.
+      if (byCaller.delete(caller) && rest !== undefined) byCaller.set(caller, rest);
+      return true;
     },
   };
 }

@@ -1,6 +1,7 @@
-/** Whether a backend is left alone for a while because it failed. */
+/** Whether a backend, or a model there, is left alone for a while because it failed. */
 
 import type { ErrorCode } from '../core/errors.ts';
+import { createLastCallers } from './last-callers.ts';
 
 export interface RestOptions {
   readonly nowMs: () => number;
@@ -29,24 +30,31 @@ export interface Rest {
   begin(): void;
   /** The backend has begun to answer, or has refused a request for a reason of the request. */
   answered(): void;
-  /** An answer has come to its end. */
-  succeeded(): void;
-  /** Nothing can have run: it rests at once. */
-  refused(reason: ErrorCode, retryAfterMs: number | undefined): void;
-  /** A request may be the reason, also of a slow start: only several in a row let it rest. */
-  failed(reason: ErrorCode): void;
+  /** An answer to this caller has come to its end. That ends a rest if the request began after the failures. */
+  succeeded(caller: string, begunMs: number): void;
+  /** No request can be the reason: it rests at once. */
+  refused(reason: ErrorCode, retryAfterMs?: number): void;
+  /**
+   * The request of this caller may be the reason, also of a slow start. It rests after several such failures in a row, of at least
+   * two callers where others were answered lately.
+   */
+  failed(reason: ErrorCode, caller: string, retryAfterMs?: number): void;
+  /** The request failed elsewhere too, and is the reason. */
+  doubted(): void;
   /** The request ended without a word of the backend. */
   leave(): void;
 }
 
 export type RestState =
-  | { readonly kind: 'up'; readonly failures: number }
+  | { readonly kind: 'up' }
   | ({ readonly kind: 'resting' } & Spell)
   /** One request tries it; another one may after `untilMs`. */
   | ({ readonly kind: 'trial' } & Spell);
 
 interface Spell {
   readonly untilMs: number;
+  /** How long it rests. */
+  readonly spellMs: number;
   /** Counts the rests since it was last up. */
   readonly times: number;
   readonly reason: ErrorCode;
@@ -54,15 +62,21 @@ interface Spell {
 
 const FAILURES = 3;
 const FIRST_REST_MS = 1000;
+/** Also where the backend asks for more, because others may have what one caller was refused. */
 const MAX_REST_MS = 60_000;
-/** A backend that says more would be away for as long as it liked. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
+/** Who was answered within this time would be hurt by a rest that another caller has caused. */
+const LATELY_MS = 600_000;
 /** A trial may wait long for its first byte. */
 const TRIAL_MS = 60_000;
 
 export function createRest({ nowMs, onChange }: RestOptions): Rest {
-  let state: RestState = { kind: 'up', failures: 0 };
+  let state: RestState = { kind: 'up' };
   let rests = 0;
+  /** Since an answer that began after the first of them has come to its end. */
+  let failuresInRow = 0;
+  let failingSinceMs = -Infinity;
+  let failed = createLastCallers(nowMs);
+  const answered = createLastCallers(nowMs);
 
   function change(next: RestState): void {
     const isNews = state.kind !== next.kind;
@@ -74,13 +88,29 @@ export function createRest({ nowMs, onChange }: RestOptions): Rest {
     onChange?.({ state: next.kind, ...told });
   }
 
+  function noteFailure(): void {
+    if (failuresInRow === 0) failingSinceMs = nowMs();
+    failuresInRow += 1;
+  }
+
   function rest(reason: ErrorCode, retryAfterMs?: number): void {
     // Requests that were on their way fail for the same reason.
     if (state.kind === 'resting') return;
     const times = state.kind === 'up' ? 1 : state.times + 1;
     const ownMs = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (times - 1));
-    const untilMs = nowMs() + Math.min(MAX_RETRY_AFTER_MS, retryAfterMs ?? ownMs);
-    change({ kind: 'resting', times, untilMs, reason });
+    const spellMs = Math.min(MAX_REST_MS, retryAfterMs ?? ownMs);
+    change({ kind: 'resting', times, untilMs: nowMs() + spellMs, spellMs, reason });
+  }
+
+  /** A trial that says nothing of the backend is made again after as long a rest, so that it does not take request after request. */
+  function restAgain(): void {
+    if (state.kind === 'trial') change({ ...state, kind: 'resting', untilMs: nowMs() + state.spellMs });
+  }
+
+  function rise(): void {
+    if (failuresInRow > 0) failed = createLastCallers(nowMs);
+    failuresInRow = 0;
+    change({ kind: 'up' });
   }
 
   return {
@@ -99,16 +129,24 @@ export function createRest({ nowMs, onChange }: RestOptions): Rest {
       if (state.kind !== 'up') change({ ...state, kind: 'trial', untilMs: nowMs() + TRIAL_MS });
     },
     answered() {
-      if (state.kind === 'trial') change({ kind: 'up', failures: 0 });
+      if (state.kind === 'trial') rise();
     },
-    succeeded() {
-      if (state.kind !== 'resting') change({ kind: 'up', failures: 0 });
+    succeeded(caller, begunMs) {
+      answered.note(caller);
+      if (failuresInRow === 0 || begunMs >= failingSinceMs) rise();
     },
-    refused: rest,
-    failed(reason) {
-      if (state.kind === 'up' && state.failures + 1 < FAILURES) state = { kind: 'up', failures: state.failures + 1 };
-      else rest(reason);
+    refused(reason, retryAfterMs) {
+      noteFailure();
+      rest(reason, retryAfterMs);
     },
+    failed(reason, caller, retryAfterMs) {
+      noteFailure();
+      failed.note(caller);
+      const isOfMany = failed.hasOther(caller, Infinity) || !answered.hasOther(caller, LATELY_MS);
+      if (failuresInRow >= FAILURES && isOfMany) rest(reason, retryAfterMs);
+      else restAgain();
+    },
+    doubted: restAgain,
     leave() {
       if (state.kind === 'trial') state = { ...state, kind: 'resting', untilMs: nowMs() };
     },

@@ -39,6 +39,8 @@ export interface BackendTimeouts {
 
 /** The backends that have a model, and what a request is made for. */
 export interface Route extends Pick<RoutedBackend, 'dialect' | 'upstreamDialect' | 'modelAliases'> {
+  /** As the caller names it. */
+  readonly model: string;
   /** Their names, the first choice first. */
   readonly backends: readonly string[];
   /** Those that get the request as it was made. For the others it must be made again. */
@@ -56,7 +58,7 @@ export interface Routes {
 interface Candidate {
   readonly backend: RoutedBackend;
   readonly hash: number;
-  readonly alone: Route;
+  readonly alone: Omit<Route, 'model'>;
   readonly serves: (model: string) => boolean;
 }
 
@@ -66,7 +68,7 @@ interface Candidate {
  */
 export function createRoutes(
   backends: readonly RoutedBackend[],
-  isAvailable: (name: string) => boolean = () => true,
+  isAvailable: (name: string, model: string) => boolean = () => true,
 ): Routes {
   const all = backends.map(toCandidate);
   const isOnly = all.length === 1;
@@ -76,16 +78,21 @@ export function createRoutes(
 
   return {
     choose(model, affinity) {
-      if (isOnly && first?.backend.models === null) return first.alone;
+      if (isOnly && first?.backend.models === null) return { ...first.alone, model };
       const fit = servesAll ? all : all.filter(({ serves }) => serves(model));
       const [only] = fit;
       if (only === undefined) throw new ApiError('model_not_found', { param: 'model' });
-      if (fit.length === 1) return only.alone;
+      if (fit.length === 1) return { ...only.alone, model };
       const ranked = rank(fit, hashOf(affinity()));
-      const best = ranked.find(({ backend }) => isAvailable(backend.name)) ?? ranked[0] ?? only;
+      const best = ranked.find(({ backend }) => isAvailable(backend.name, model)) ?? ranked[0] ?? only;
       const names = ranked.map(nameOf);
       const isLikeBest = ({ backend }: Candidate): boolean => isAlike(backend, best.backend, model);
-      return { ...best.alone, backends: names, alike: isOneKind ? names : ranked.filter(isLikeBest).map(nameOf) };
+      return {
+        ...best.alone,
+        model,
+        backends: names,
+        alike: isOneKind ? names : ranked.filter(isLikeBest).map(nameOf),
+      };
     },
   };
 }
@@ -160,13 +167,13 @@ function scoreOf({ backend, hash }: Candidate, affinity: number): number {
 const MAX_HASHED_CHARACTERS = 4096;
 
 /**
- * Returns what requests with a common prefix share: the cache key, else the caller and the items up
- * to the first message of the user. The body is that of either endpoint.
+ * Returns what requests of a caller with a common prefix share: the cache key, else the items up to the first message of the user.
+ * The body is that of either endpoint.
  */
 export function affinityOf(caller: string, body: unknown): string {
   if (!isObject(body)) return caller;
   const { prompt_cache_key: cacheKey, messages, input = messages } = body;
-  if (typeof cacheKey === 'string' && cacheKey !== '') return cacheKey;
+  if (typeof cacheKey === 'string' && cacheKey !== '') return caller + cacheKey;
   if (!isList(input)) return caller + String(input);
   const firstOfUser = input.findIndex((item) => isObject(item) && item['role'] === 'user');
   return caller + JSON.stringify(input.slice(0, Math.max(firstOfUser, 0) + 1));

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { Backends } from '../backend/backends.ts';
+import type { Backends, BackendState } from '../backend/backends.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
@@ -14,13 +14,13 @@ export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
   readonly running: Pick<RunningRequests, 'leaving'>;
   readonly marks: Identity;
-  readonly backends: Pick<Backends, 'states' | 'isAnyOpen'>;
+  readonly backends: Pick<Backends, 'states'>;
   readonly log: Pick<StoreLog, 'warn'>;
 }
 
 /**
  * Replies 503 once the gateway is to stop, without a writable store, with the database of another
- * secret, or while all backends rest.
+ * secret, or while no backend can be reached.
  */
 export function showReadiness({ store, running, marks, backends, log }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
@@ -29,15 +29,21 @@ export function showReadiness({ store, running, marks, backends, log }: Readines
     const secret = mark === undefined || marks.includes(mark);
     if (knewSecret && !secret) log.warn({}, 'the database belongs to another GATEWAY_SECRET now; start with that one');
     knewSecret = secret;
-    const checks = { accepting: !running.leaving, ...written, secret, backend: backends.isAnyOpen() };
+    const states = backends.states();
+    const checks = { accepting: !running.leaving, ...written, secret, backend: states.some(isReachable) };
     const ready = Object.values(checks).every(Boolean);
     const counts = { up: 0, trial: 0, resting: 0, draining: 0 };
-    for (const { state } of backends.states()) counts[state] += 1;
+    for (const { state } of states) counts[state] += 1;
     res
       .status(ready ? 200 : 503)
       .set('cache-control', 'no-store')
       .json({ status: ready ? 'ready' : 'not ready', checks, backends: counts } satisfies Readiness);
   };
+}
+
+/** What callers may have provoked makes no gateway unready. One whose rest is over counts, so that a request may try it. */
+function isReachable({ state, reason }: BackendState): boolean {
+  return state !== 'draining' && !(state === 'resting' && reason === 'upstream_unreachable');
 }
 
 /** The store logs the reason, which may contain file names. */

@@ -84,7 +84,7 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
           route,
           // A request that is compacted is made in two parts, which belong together.
           ...(conversation.compaction === undefined && conversation.move && { move: conversation.move }),
-          caller: incoming.caller.identity[0],
+          caller: incoming.caller.holder().name,
           note: (asked) => noteUpstream(incoming, asked, exposeUpstream),
         },
         {

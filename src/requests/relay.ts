@@ -89,7 +89,7 @@ async function relay(
           use: (next) => (accepted.move(next) ? next.request : undefined),
         }),
       }),
-      caller: incoming.caller.identity[0],
+      caller: incoming.caller.holder().name,
       note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.exposeUpstream),
     };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });

@@ -41,6 +41,7 @@ interface AskingOptions extends Partial<Omit<RoutedAskOptions<ChatBody>, 'route'
   readonly stream?: boolean;
   readonly names?: readonly string[];
   readonly alike?: readonly string[];
+  readonly model?: string;
 }
 
 export function specOf(name: string, maxConcurrent: number | null = null): BackendSpec {
@@ -83,18 +84,18 @@ export function createScene(): BackendsScene {
         createFailover({ backends, failover, firstByteTimeoutMs: 600, headerHoldMs: 100, nowMs }),
       );
     },
-    async ask(backends, { stream = false, names = ['a', 'b', 'c'], alike = names, ...options } = {}) {
+    async ask(backends, { stream = false, names = ['a', 'b', 'c'], alike = names, model = 'm', ...options } = {}) {
       const listener = { begin: () => undefined, take: () => undefined };
       const asking = {
         signal: new AbortController().signal,
         headers: {},
-        route: { backends: names, alike, upstreamDialect: 'generic' },
+        route: { backends: names, alike, model, upstreamDialect: 'generic' },
         caller: 'me',
         note: ({ name }: BackendSpec) => void scene.asked.push(name),
         ...options,
       };
       try {
-        await backends.ask({ model: 'm', messages: [], stream }, asking, listener);
+        await backends.ask({ model, messages: [], stream }, asking, listener);
         return 'answered';
       } catch (error) {
         return error instanceof ApiError ? error.code : String(error);

@@ -50,7 +50,7 @@ describe('backends of the file, on the command line', () => {
     it('shows what the running gateway has seen of each', async () => {
       a.always(answer('Hello'));
       b.always({ status: 503, json: { error: { message: 'not now' } } });
-      for (const model of ['m', 'n']) {
+      for (const model of ['m', 'n', 'n', 'n']) {
         const headers = { authorization: 'Bearer key', 'content-type': 'application/json' };
         const body = JSON.stringify({ model, input: 'Hello' });
         await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
@@ -60,7 +60,7 @@ describe('backends of the file, on the command line', () => {
       const [head, first, second] = stdout.split('\n');
       expect(head).to.match(/^NAME +STATE +RESTS FOR +WHY +RUNNING +WAITING +ANSWERED +FAILED +RESTS +MODELS$/);
       expect(first?.split(/ +/)).to.deep.equal(['a', 'up', '0', '0', '1', '0', '0', 'm']);
-      expect(second).to.match(/^b +resting +[\d.]+ m?s +upstream_error +0 +0 +0 +1 +1 +n$/);
+      expect(second).to.match(/^b +resting +[\d.]+ m?s +upstream_error +0 +0 +0 +3 +1 +n$/);
       expect(status).to.equal(0);
       const { stdout: json } = await run(['backends', '--json', '--url', gateway.url], { env: { ADMIN_TOKEN } });
       expect(JSON.parse(json)).to.have.nested.property('data[1].reason', 'upstream_error');

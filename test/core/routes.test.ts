@@ -83,8 +83,8 @@ describe('affinityOf', () => {
       affinityOf('me', { input: 'Hello' }),
     ];
     expect(new Set(told).size).to.equal(told.length);
-    expect(affinityOf('me', { input: 'a', prompt_cache_key: 'k' })).to.equal(
-      affinityOf('you', { input: 'b', prompt_cache_key: 'k' }),
-    );
+    const keyed = affinityOf('me', { input: 'a', prompt_cache_key: 'k' });
+    expect(affinityOf('me', { input: 'b', prompt_cache_key: 'k' })).to.equal(keyed);
+    expect(affinityOf('you', { input: 'a', prompt_cache_key: 'k' })).not.to.equal(keyed);
   });
 });

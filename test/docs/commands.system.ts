@@ -92,7 +92,7 @@ function toComparable(text: string): string {
     .replaceAll(/\b(req_|resp_|msg_|key_|rgk_)\w+/g, '$1')
     .replaceAll(/\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?/g, 'DATE')
     .replaceAll(/\b1[79]\d{8}\b/g, 'TIME')
-    .replaceAll(/\b\d+s$/gm, 'SECONDS')
+    .replaceAll(/\b(\d+m)?\d+s$/gm, 'SECONDS')
     .replaceAll(/\s+/g, '');
 }
 

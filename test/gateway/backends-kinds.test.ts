@@ -16,8 +16,6 @@ import { speakTo } from '../support/web-socket.ts';
 import { responseOf } from '../support/web-socket-scene.ts';
 
 const BUSY: Reply = { status: 503, json: { error: { message: 'not now' } } };
-/** Conversations with this key go to `a` first. */
-const FIRST_AT_A = { prompt_cache_key: 'one' };
 /** A thread prepares it. */
 const LARGE = 'x'.repeat(2 * 1024 * 1024 + 1);
 
@@ -46,10 +44,11 @@ describe('backends of different kinds', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  /** All but one of a hundred thousand conversations go to `a` first. */
   function write(ofGeneric: object = {}, ofOpenai: object = {}): void {
     const backends = [
-      { name: 'a', base_url: generic.baseUrl, dialect: 'generic', aliases: { m: 'qwen' }, ...ofGeneric },
-      { name: 'b', base_url: openai.baseUrl, dialect: 'openai', aliases: { m: 'gpt-x' }, ...ofOpenai },
+      { name: 'a', base_url: generic.baseUrl, dialect: 'generic', aliases: { m: 'qwen' }, weight: 1000, ...ofGeneric },
+      { name: 'b', base_url: openai.baseUrl, dialect: 'openai', aliases: { m: 'gpt-x' }, weight: 0.01, ...ofOpenai },
     ];
     writeFileSync(file, JSON.stringify({ backends }));
   }
@@ -59,7 +58,7 @@ describe('backends of different kinds', () => {
     caller = callerOf(gateway.url);
   }
 
-  const REQUEST = { model: 'm', input: 'Hello', max_output_tokens: 50, ...FIRST_AT_A };
+  const REQUEST = { model: 'm', input: 'Hello', max_output_tokens: 50 };
 
   for (const stream of [false, true]) {
     for (const [how, input] of [
@@ -170,11 +169,7 @@ describe('backends of different kinds', () => {
 
     for (const [what, path, body] of [
       ['responses', 'create', REQUEST],
-      [
-        'chat completions',
-        'complete',
-        { model: 'm', max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }], ...FIRST_AT_A },
-      ],
+      ['chat completions', 'complete', { model: 'm', max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }],
     ] as const) {
       it(`cost what the model costs that ran, for ${what}`, async () => {
         const managed = await openPriced(HELD_AND_RUN);
@@ -214,7 +209,7 @@ describe('backends of different kinds', () => {
         );
         const { secret } = await managed.issue({ creditsMicro: 1_000_000 });
         generic.reply(BUSY);
-        const reply = await callerOf(managed.url, secret).create({ model: 'm', input: 'Hello', ...FIRST_AT_A });
+        const reply = await callerOf(managed.url, secret).create({ model: 'm', input: 'Hello' });
         await reply.text();
         expect(generic.requests[0]?.body).to.include({ max_tokens: 4096 });
         const told = openai.requests.map(({ body }) => (body as ChatRequest).max_completion_tokens);

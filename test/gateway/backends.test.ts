@@ -113,10 +113,10 @@ describe('BACKENDS_FILE', () => {
   });
 
   for (const stream of [false, true]) {
-    for (const [name, reply] of Object.entries<Reply>({
-      'has too much to do': failing(503),
-      'has reached its rate limit': failing(429, { 'retry-after': '30' }),
-    })) {
+    for (const [name, reply, rests] of [
+      ['has too much to do', failing(503), false],
+      ['has reached its rate limit', failing(429, { 'retry-after': '30' }), true],
+    ] as const) {
       it(`asks the other one where the first ${name} (stream: ${stream})`, async () => {
         write();
         gateway = await open();
@@ -126,12 +126,11 @@ describe('BACKENDS_FILE', () => {
         expect(answered.status).to.equal(200);
         expect(await answered.text()).to.contain(second === a ? 'from a' : 'from b');
         expect(answered.headers.get('x-upstream')).to.equal(second === a ? 'a' : 'b');
-        // The first one rests now.
         await (await ask(gateway, { stream })).text();
-        expect([first.requests.length, second.requests.length]).to.deep.equal([2, 2]);
+        expect([first.requests.length, second.requests.length]).to.deep.equal(rests ? [2, 2] : [3, 1]);
         nowMs += 61_000;
         await (await ask(gateway, { stream })).text();
-        expect(first.requests.length).to.equal(3);
+        expect(first.requests.length).to.equal(rests ? 3 : 4);
       });
     }
   }
@@ -213,12 +212,12 @@ describe('BACKENDS_FILE', () => {
     expect(second.requests.length).to.equal(0);
   });
 
-  it('says when to try again while all rest, and frees the idempotency key', async () => {
+  it('says when to try again where all rest and refuse it too, and frees the idempotency key', async () => {
     write();
     gateway = await open();
-    a.always(failing(503, { 'retry-after': '20' }));
-    b.always(failing(503, { 'retry-after': '10' }));
-    expect((await ask(gateway)).status).to.equal(503);
+    a.always(failing(429, { 'retry-after': '20' }));
+    b.always(failing(429, { 'retry-after': '10' }));
+    expect((await ask(gateway)).status).to.equal(429);
     const refused = await fetch(`${gateway.url}/v1/responses`, {
       method: 'POST',
       headers: { ...HEADERS, 'idempotency-key': 'one' },
@@ -227,7 +226,6 @@ describe('BACKENDS_FILE', () => {
     expect(refused.headers.get('retry-after')).to.equal('10');
     expect(await readError(refused)).to.include({ code: 'no_backend_available' });
     b.always(answer('again'));
-    nowMs += 10_000;
     const again = await fetch(`${gateway.url}/v1/responses`, {
       method: 'POST',
       headers: { ...HEADERS, 'idempotency-key': 'one' },
@@ -261,9 +259,10 @@ describe('BACKENDS_FILE', () => {
     }
   });
 
-  it('tells the operator how the backends are, and is not ready while all of them rest', async () => {
+  it('tells the operator how the backends are, and is ready while they rest for what requests may have provoked', async () => {
     write({ models: ['m', 'n'] }, { models: ['m'] });
-    gateway = await open({ ADMIN_TOKEN });
+    const opened = await open({ ADMIN_TOKEN });
+    gateway = opened;
     const ready = async () => {
       const reply = await fetch(`${gateway?.url}/readyz`);
       return [reply.status, ((await reply.json()) as { backends: unknown }).backends];
@@ -275,21 +274,25 @@ describe('BACKENDS_FILE', () => {
       return ((await reply.json()) as { data: Record<string, unknown>[] }).data;
     };
     const [first, second] = await inOrder(gateway);
-    first.reply(failing(503));
-    await (await ask(gateway)).text();
+    const failThrice = async (backend: ScriptedBackend): Promise<void> => {
+      for (let count = 0; count < 3; count += 1) {
+        backend.reply(failing(500));
+        await (await ask(opened)).text();
+      }
+    };
+    await failThrice(first);
     const name = first === a ? 'a' : 'b';
     expect((await admin('backends')).find((backend) => backend['name'] === name)).to.deep.include({
       state: 'resting',
       reason: 'upstream_error',
       resting_until: Math.ceil((nowMs + 1000) / 1000),
       answered: 1,
-      failed: 1,
+      failed: 3,
       rests: 1,
     });
     expect(await ready()).to.deep.equal([200, { up: 1, trial: 0, resting: 1, draining: 0 }]);
-    second.reply(failing(503));
-    await (await ask(gateway)).text();
-    expect(await ready()).to.deep.equal([503, { up: 0, trial: 0, resting: 2, draining: 0 }]);
+    await failThrice(second);
+    expect(await ready()).to.deep.equal([200, { up: 0, trial: 0, resting: 2, draining: 0 }]);
     nowMs += 1000;
     expect(await ready()).to.deep.equal([200, { up: 0, trial: 2, resting: 0, draining: 0 }]);
     a.always(failing(500));

@@ -28,12 +28,14 @@ describe('operate', () => {
   let checkWritable: () => Promise<string | undefined>;
   let said: string[];
   let states: BackendState['state'][];
+  let reason: BackendState['reason'];
 
   beforeEach(async () => {
     draining = false;
     checkWritable = () => Promise.resolve('new');
     said = [];
     states = ['up', 'resting'];
+    reason = 'upstream_unreachable';
     const log = { warn: (_fields: object, message: string) => said.push(message) };
     const app = express();
     const running = {
@@ -43,8 +45,7 @@ describe('operate', () => {
     };
     app.get('/healthz', showHealth);
     const backends = {
-      states: () => states.map((state) => ({ ...STATE, state })),
-      isAnyOpen: () => states.includes('up'),
+      states: () => states.map((state) => ({ ...STATE, state, reason: state === 'up' ? null : reason })),
     };
     const store = { checkWritable: () => checkWritable() };
     app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], backends, log }));
@@ -105,16 +106,24 @@ describe('operate', () => {
     });
   });
 
-  it('is not ready while all backends rest', async () => {
-    states = ['resting', 'resting'];
+  it('is not ready while no backend can be reached', async () => {
+    states = ['resting', 'resting', 'draining'];
     expect(await ask('/readyz')).to.deep.include({
       status: 503,
       body: {
         status: 'not ready',
         checks: { accepting: true, store: true, secret: true, backend: false },
-        backends: { up: 0, trial: 0, resting: 2, draining: 0 },
+        backends: { up: 0, trial: 0, resting: 2, draining: 1 },
       },
     });
+    states = ['trial', 'resting'];
+    expect(await ask('/readyz')).to.include({ status: 200 });
+  });
+
+  it('is ready while all backends rest for answers that requests may have provoked', async () => {
+    states = ['resting', 'resting'];
+    reason = 'upstream_error';
+    expect(await ask('/readyz')).to.include({ status: 200 });
   });
 
   for (const mark of ['old', undefined]) {

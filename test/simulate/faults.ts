@@ -121,8 +121,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'another backend after one that may have run the request',
     file: 'backend/failover.ts',
-    right: "return blame === 'refused' || (blame === 'failed' && failover === 'any');",
-    wrong: "return blame !== 'none';",
+    right: "return hasRefused(thrown) || (failover === 'any' && blameOf(thrown) === 'answer');",
+    wrong: "return blameOf(thrown) !== 'request';",
     within: 2000,
   },
   {
@@ -135,15 +135,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a later refusal that hides what may have run',
     file: 'backend/failover.ts',
-    right: 'if (failure === undefined || !mayHaveRun(failure.thrown)) failure = next;',
+    right: 'if (failure === undefined || !mayHaveRun(failure.thrown)) failure = toldBy(place, next);',
     wrong: 'failure = next;',
     within: 5000,
   },
   {
     name: 'a backend that never rests',
     file: 'backend/backends.ts',
-    right: 'else rest.refused(code, retryAfterMsOf(thrown));',
-    wrong: 'else rest.answered();',
+    right: "else if (blame === 'connection') rest.refused(code, retryAfterMs);",
+    wrong: "else if (blame === 'connection') rest.answered();",
     within: 10_000,
   },
   {

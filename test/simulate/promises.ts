@@ -217,12 +217,16 @@ function hasRefusedForNothing({ number }: Life, { calls }: Aftermath): boolean {
 }
 
 /** What decides the record where several backends were asked (src/docs/several-backends.md). */
-function naturalsOf(life: Life, record: RecordRow, { calls, backends }: Aftermath): readonly string[] {
+function naturalsOf(life: Life, record: RecordRow, aftermath: Aftermath): readonly string[] {
   const { script } = life.step;
+  const { calls, backends } = aftermath;
   if (backends === 'one') return [naturalOf(script.ending, record)];
   const tries = triesOf(life, calls);
   const decisive = decisiveOf(tries);
   if (decisive === undefined) return ['failed no_backend_available', 'failed server_overloaded'];
+  const [first] = tries;
+  if (tries.length === 1 && REFUSING.has(decisive) && first !== undefined && doAllRest(first, aftermath))
+    return ['failed no_backend_available', naturalOf(decisive, record)];
   // Who waits too long for the first byte is given up, for another one with `any`.
   if (!askedFor(life, calls).some(({ wasCut }) => wasCut)) return [naturalOf(decisive, record)];
   return ['failed upstream_timeout', ...tries.map(({ ending = decisive }) => naturalOf(ending, record))];
@@ -327,34 +331,46 @@ function triesOf(life: Life, calls: readonly Call[]): readonly Call[] {
 
 const FIRST_REST_MS = 1000;
 
-/** A backend that has refused is left alone for a while by the same process. */
-function findUnrest({ calls, lives, keys, backends }: Aftermath): readonly string[] {
+/** One failure is reason enough for a rest where no request can have provoked it; there is one model. */
+const RESTING = new Set<Ending>(['answers 429', 'is not there']);
+
+/** A backend that is not there, or has reached a limit, is left alone for a while by the same process. */
+function findUnrest({ backends, ...aftermath }: Aftermath): readonly string[] {
   if (backends === 'one') return [];
-  const unrest: string[] = [];
+  const { calls } = aftermath;
   // Who has a place may be asked for once more there, without a field.
   const begun = calls.filter(
     (call, index) => calls.findIndex(({ life, backend }) => life === call.life && backend === call.backend) === index,
   );
-  const untilMs = new Map<string, number>();
-  const endings = calls
-    .filter(({ endedAtMs }) => endedAtMs !== undefined)
-    .toSorted((one, other) => (one.endedAtMs ?? 0) - (other.endedAtMs ?? 0));
-  for (const { life, backend, ending, endedAtMs: atMs = 0, isWhole } of endings) {
-    const process = lives[life]?.process;
-    const place = `${process?.name} ${backend}`;
+  return begun
+    .filter((call) => isResting(call.backend, call, aftermath, 1) && !doAllRest(call, aftermath))
+    .map(({ backend, life }) => `${backend} is asked for r${life} while it rests`);
+}
+
+type Rests = Pick<Aftermath, 'calls' | 'lives' | 'keys'>;
+
+/** Where all of them rest, the best is tried all the same. */
+function doAllRest(call: Call, rests: Rests): boolean {
+  return ['a', 'b'].every((backend) => isResting(backend, call, rests));
+}
+
+/** Whether the backend may have rested for this long when `call` begins: what happens within one millisecond has no order. */
+function isResting(backend: string, call: Call, { calls, lives, keys }: Rests, forMs = 0): boolean {
+  const here = calls.filter(
+    (other) => other.backend === backend && lives[other.life]?.process === lives[call.life]?.process,
+  );
+  return here.some(({ ending, endedAtMs: atMs = Infinity, isWhole }) => {
     // A limit of the caller's own key says nothing to others.
-    const isRefusal =
-      ending !== undefined && REFUSING.has(ending) && !(keys === 'passthrough' && ending === 'answers 429');
+    const rests = ending !== undefined && RESTING.has(ending) && !(keys === 'passthrough' && ending === 'answers 429');
     // A request that ends before the reason of its refusal has come says nothing of the backend.
-    if (!isRefusal || !isWhole || atMs < (untilMs.get(place) ?? 0)) continue;
-    untilMs.set(place, atMs + FIRST_REST_MS);
-    for (const call of begun) {
-      if (call.backend !== backend || lives[call.life]?.process !== process) continue;
-      const isEarly = call.startedAtMs > atMs && call.startedAtMs < atMs + FIRST_REST_MS;
-      if (isEarly) unrest.push(`${backend} is asked for r${call.life} while it rests`);
-    }
-  }
-  return unrest;
+    const restedMs = call.startedAtMs - atMs;
+    if (!rests || !isWhole || restedMs < forMs || restedMs >= FIRST_REST_MS) return false;
+    // Whoever else is answered there meanwhile ends the rest.
+    return !here.some(
+      ({ hasBegun, ending: end, startedAtMs, endedAtMs = Infinity }) =>
+        (hasBegun || end === 'ends by itself') && startedAtMs <= call.startedAtMs && endedAtMs >= atMs,
+    );
+  });
 }
 
 async function findWrongBooks(

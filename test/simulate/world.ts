@@ -21,6 +21,7 @@ import { headersOf, noteFailure } from '../../src/http/error-handler.ts';
 import { openEventStream } from '../../src/http/responses/event-stream.ts';
 import { createPiecesWriter } from '../../src/http/responses/json-pieces.ts';
 import { createJsonReply, createStreamReply } from '../../src/http/responses/reply.ts';
+import { affinityOf, createRoutes } from '../../src/core/routes.ts';
 import { createIdentities, type Identity } from '../../src/identity/identities.ts';
 import { createSealers } from '../../src/identity/seal.ts';
 import { watchCancels } from '../../src/requests/cancel-watch.ts';
@@ -547,7 +548,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
   function begin(step: Create, process: GatewayProcess, caller: Caller): Life {
     const unique = newUnique();
     const which = lives.length;
-    const body = Buffer.from(JSON.stringify(bodyOf(step, which)));
+    const body = Buffer.from(JSON.stringify(bodyOf(step, which, caller)));
     const client = new Client({
       isSlow: step.isSlow,
       pend: (go) => pend(`the client of r${which} reads`, go, { process }),
@@ -883,12 +884,22 @@ export function isChat({ kind }: Create): boolean {
   return kind === 'chat' || kind === 'a chat stream';
 }
 
-function bodyOf(step: Create, which: number): object {
+const ROUTES = createRoutes(['a', 'b'].map((name) => onlyBackend({ name, isOnly: false })));
+
+/** Callers have new names in each history, and must not decide which backend is the first choice. */
+function cacheKeyOf(words: string, { identity }: Pick<Caller, 'identity'>): string {
+  const first = words.length % 2 === 0 ? 'a' : 'b';
+  const keys = 'abcdefghijklmnopqrstuvwxyz'.split('').map((letter) => words + letter);
+  const isWanted = (key: string): boolean =>
+    ROUTES.choose('m', () => affinityOf(identity[0], { prompt_cache_key: key })).backends[0] === first;
+  return keys.find(isWanted) ?? words;
+}
+
+function bodyOf(step: Create, which: number, caller: Pick<Caller, 'identity'>): object {
   const { kind, name, isMisshapen } = step;
   const words = `say ${name ?? `something else ${which}`}`;
   const stream = kind !== 'JSON' && kind !== 'chat';
-  // Keys have new names in each history, and must not decide which backend is the first choice.
-  const common = { model: isMisshapen ? 7 : 'm', stream, prompt_cache_key: words };
+  const common = { model: isMisshapen ? 7 : 'm', stream, prompt_cache_key: cacheKeyOf(words, caller) };
   if (isChat(step)) return { ...common, messages: [{ role: 'user', content: words }], max_tokens: 50 };
   return { ...common, input: words };
 }

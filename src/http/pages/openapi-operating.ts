@@ -83,7 +83,7 @@ export const OPERATING: readonly Operation[] = [
     replies: {
       200: { description: 'They should.', content: { 'application/json': 'operate.json#/$defs/Readiness' } },
       503: {
-        description: 'They should not: the gateway drains, no record can be written, or all backends rest.',
+        description: 'They should not: the gateway drains, no record can be written, or no backend can be reached.',
         content: { 'application/json': 'operate.json#/$defs/Readiness' },
       },
     },

@@ -59,7 +59,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
 
   const forward = (req: Request, res: Response, forwarding: Asked): Promise<void> => {
     const { path, route = firstRoute(backends.specs) } = forwarding;
-    const { backendHeaders, identity, noteAccepted } = callerOf(res);
+    const { backendHeaders, holder, noteAccepted } = callerOf(res);
     // An answer to HEAD would have nothing to edit.
     if (forwarding.edit !== undefined) req.method = 'GET';
     // Lists of models are often public, so that an answer to a GET says nothing about the key.
@@ -68,7 +68,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
       ...forwarding,
       path,
       route,
-      caller: identity[0],
+      caller: holder().name,
       backendHeaders,
       ...acceptance,
     });
@@ -240,8 +240,8 @@ type Asked = Partial<RoutedForwarding> & Pick<RoutedForwarding, 'path'>;
 type Specs = PassthroughOptions['backends']['specs'];
 
 /** Paths without a model go to the first backend. */
-function firstRoute([first]: Specs): Pick<Route, 'alike'> {
-  return { alike: first === undefined ? [] : [first.name] };
+function firstRoute([first]: Specs): Pick<Route, 'alike' | 'model'> {
+  return { model: '', alike: first === undefined ? [] : [first.name] };
 }
 
 function needsModel(specs: Specs): boolean {

@@ -10,7 +10,7 @@ import type { Forwarding, Proxy } from './relay.ts';
 
 export interface RoutedForwarding extends Forwarding {
   /** The bytes of the body are as those that are alike need them. */
-  readonly route: Pick<Route, 'alike'>;
+  readonly route: Pick<Route, 'alike' | 'model'>;
   readonly caller: string;
 }
 
@@ -36,7 +36,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
     const leave = (): void => gone.abort(new ApiError('client_disconnected'));
     res.once('close', leave);
     try {
-      return await backends.begin({ backends: route.alike, caller, signal: gone.signal }, tried);
+      return await backends.begin({ backends: route.alike, model: route.model, caller, signal: gone.signal }, tried);
     } finally {
       res.off('close', leave);
     }
@@ -63,7 +63,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
           const isWhole = forwarding.body !== undefined || req.method === 'GET';
           const hasMore = tried.size < Math.min(MAX_TRIES, route.alike.length);
           const isUnreachable = thrown instanceof ApiError && thrown.code === 'upstream_unreachable';
-          if (!isUnreachable || !isWhole || !hasMore) throw thrown;
+          if (!isUnreachable || !isWhole || !hasMore) throw place.tell(thrown);
         }
       }
     },

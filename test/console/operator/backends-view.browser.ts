@@ -25,8 +25,10 @@ describe('the backends of the operator', () => {
   });
 
   async function makeRest(): Promise<void> {
-    scene.backend.reply({ json: {}, status: 503, headers: { 'retry-after': '600' } });
-    await scene.create({ model: 'other', input: 'Hi' });
+    for (let count = 0; count < 3; count += 1) {
+      scene.backend.reply({ json: {}, status: 503, headers: { 'retry-after': '600' } });
+      await scene.create({ model: 'other', input: 'Hi' });
+    }
   }
 
   it('show what runs, and change while one looks', async () => {
