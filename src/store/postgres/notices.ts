@@ -2,12 +2,13 @@
  * Notices of cancels that were requested in other processes. A lost notice, for example behind a
  * pooler in transaction mode, only delays the cancel until the next poll.
  */
-import { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { StoreLog } from '../store.ts';
 import { toReason } from './failures.ts';
 import { toClientConfig, type Connections, type Statement } from './pool.ts';
+import { openSocket } from './socket.ts';
 
 const CHANNEL = 'responses_gateway_cancels';
 
@@ -32,6 +33,7 @@ export interface NoticeOptions {
   readonly nameOf: () => string;
   readonly onNotice: () => void;
   readonly log: StoreLog;
+  readonly lookup?: LookupFunction | undefined;
   readonly tryMs?: number;
   readonly heardWithinMs?: number;
 }
@@ -40,7 +42,7 @@ export interface NoticeOptions {
  * Listens until the returned function is called. Logs when notices stop arriving or arrive again.
  */
 export function listenForNotices(options: NoticeOptions): () => Promise<void> {
-  const { url, connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
+  const { connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
   let current: NoticeConnection | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isFailing = false;
@@ -48,7 +50,7 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   let heard: (() => void) | undefined;
 
   async function connect(): Promise<void> {
-    const opened = openConnection(url);
+    const opened = openConnection(options);
     const { client } = opened;
     current = opened;
     client.on('end', () => {
@@ -121,8 +123,8 @@ interface NoticeConnection {
   readonly socket: Socket;
 }
 
-function openConnection(url: string): NoticeConnection {
-  const socket = new Socket();
+function openConnection({ url, lookup }: NoticeOptions): NoticeConnection {
+  const socket = openSocket(lookup);
   const client = new Client({ ...toClientConfig(url), stream: () => socket });
   client.on('error', () => undefined);
   return { client, socket };

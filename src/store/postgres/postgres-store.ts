@@ -64,7 +64,7 @@ export async function openPostgresStore({
       clock,
       log,
       hearCancels(heard) {
-        const stop = listenForNotices({ url, connections, nameOf: () => owner.name, onNotice: heard, log });
+        const stop = listenForNotices({ url, connections, nameOf: () => owner.name, onNotice: heard, log, lookup });
         listeners.push(stop);
         return () => void stop();
       },
