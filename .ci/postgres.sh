@@ -1,24 +1,9 @@
 # Sourced by run: sees to it that TEST_POSTGRES_URL names a real PostgreSQL on which databases may be made. That is the one
-# it names already, else one that runs here and lets us in, else one that is started for this run and stopped at its end.
+# it names already, else one that runs here and lets us in, else one that is started here; run stops it when it ends.
 
 find_postgres_programs() {
   postgres_programs=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
   [ -n "$postgres_programs" ] && [ -x "$postgres_programs/initdb" ]
-}
-
-install_postgres() {
-  local as_root=() log
-  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
-  echo "postgres: installing it"
-  log=$(mktemp)
-  # An update that fails for one source alone is no reason to give up.
-  "${as_root[@]}" apt-get update >"$log" 2>&1 || true
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql >>"$log" 2>&1 || true
-  if ! find_postgres_programs; then
-    tail -n 5 "$log"
-    echo "postgres: it could not be installed. Name a server with TEST_POSTGRES_URL=postgres://..." >&2
-    return 1
-  fi
 }
 
 # PostgreSQL refuses to run as root; the package has made a user for it.
@@ -37,7 +22,6 @@ start_postgres() {
       --options "-F -h 127.0.0.1 -p $port -k $postgres_folder" start >>"$postgres_folder.log" 2>&1 ||
     { tail -n 5 "$postgres_folder.log" >&2; return 1; }
   export TEST_POSTGRES_URL="postgres://postgres@127.0.0.1:$port/postgres"
-  trap stop_postgres EXIT
 }
 
 stop_postgres() {
@@ -49,7 +33,7 @@ if [ -z "${TEST_POSTGRES_URL:-}" ]; then
   if found=$(node_modules/.bin/node test/support/find-postgres.ts); then
     export TEST_POSTGRES_URL=$found
   else
-    find_postgres_programs || install_postgres
+    find_postgres_programs || { echo 'postgres: there is none. Name a server with TEST_POSTGRES_URL=postgres://...' >&2; exit 1; }
     start_postgres
   fi
 fi
