@@ -2,9 +2,8 @@
  * A chat backend for the bench, on bare sockets so that it costs next to nothing: answers are prebuilt, of a request only
  * the model is read, which names the script. Every event is an HTTP chunk of its own, as real backends send them.
  *
- * `json` answers at once, and `answer-<bytes>` at length; `burst-<kind>` streams all deltas at once; `paced-<ms>-<count>` one
- * delta each so many milliseconds, with the time in it; `late-<ms>` answers in JSON and `think-<ms>` in a stream after a while;
- * `hang` sends one delta and no more, and says when the connection is closed; `endless` for as long as it is read.
+ * `json` answers at once; `burst-<kind>` streams all deltas at once; `paced-<ms>-<count>` one delta each so many milliseconds, with
+ * the time in it; `endless` sends them for as long as it is read.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { machineMs } from './clock.ts';
@@ -92,14 +91,7 @@ function play(socket: Socket, model: string): void {
   const [script = '', first = '', second = ''] = model.split('-');
   if (script === 'json') socket.write(JSON_ANSWER);
   else if (script === 'burst') socket.write(build(model, () => toBurst(isChunkKind(first) ? first : 'repeated')));
-  else if (script === 'answer') socket.write(build(model, () => toAnswer('An answer. '.repeat(Number(first) / 11))));
   else if (script === 'paced') playPaced(socket, Number(first), Number(second));
-  else if (script === 'late') playLate(Number(first), (times) => socket.write(toAnswer(times)));
-  else if (script === 'think')
-    playLate(Number(first), (times) =>
-      socket.write(STREAM_START + toFrame(toDelta({ delta: { content: times } })) + toEnd(1)),
-    );
-  else if (script === 'hang') playHang(socket);
   else if (script === 'endless') playEndless(socket);
   else socket.destroy(new Error(`no script ${model}`));
 }
@@ -108,12 +100,6 @@ function build(model: string, make: () => Buffer): Buffer {
   const built = prebuilt.get(model) ?? make();
   prebuilt.set(model, built);
   return built;
-}
-
-/** Hands out when the request was here and when its answer went: what a target adds is the time before and after. */
-function playLate(ms: number, answerWith: (times: string) => void): void {
-  const receivedMs = machineMs();
-  setTimeout(() => answerWith(`@${receivedMs.toFixed(3)} @${machineMs().toFixed(3)}`), ms);
 }
 
 function playPaced(socket: Socket, ms: number, count: number): void {
@@ -131,11 +117,6 @@ function playPaced(socket: Socket, ms: number, count: number): void {
     socket.off('close', stop);
   };
   socket.once('close', stop);
-}
-
-function playHang(socket: Socket): void {
-  socket.write(STREAM_START + toFrame(toDelta({ delta: { content: 'first' } })));
-  socket.once('close', () => say('closed', machineMs()));
 }
 
 function playEndless(socket: Socket): void {

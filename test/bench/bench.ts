@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { publish } from '../support/generate-benchmarks.ts';
-import { describeGoals, GOALS, neededFor } from './goals.ts';
+import { describeGoals } from './goals.ts';
 import { GROUPS, toLoads, type GroupedLoad } from './groups.ts';
 import type { Load } from './load.ts';
 import { jsonLoad } from './loads/json.ts';
@@ -17,7 +17,7 @@ import { describePairs, describeRun, formatTable } from './report.ts';
 import { createResults } from './results.ts';
 import { openStage, writeResult } from './stage.ts';
 import { summarize } from './summary.ts';
-import { DIRECT, ON_POSTGRES, type Target, type TargetKind } from './targets.ts';
+import { MANAGED_ON_POSTGRES, type Target, type TargetKind } from './targets.ts';
 
 interface Step {
   readonly round: number;
@@ -27,9 +27,7 @@ interface Step {
   readonly kind: TargetKind;
 }
 
-const { groups, rounds, quick, goals, beside } = readOptions();
-/** Of what is no goal: as many rounds as show whether a figure can be trusted. */
-const OTHER_ROUNDS = 3;
+const { groups, rounds, quick, beside } = readOptions();
 /** In a pair each window is short beside the warm-up of its processes, and they take turns in it: A B, B A. */
 const WINDOWS = beside === undefined ? 1 : 4;
 /** So many windows without any progress end a warm-up, and so many in all. */
@@ -69,8 +67,8 @@ process.exit(failures.length > 0 ? 1 : 0);
 
 /** Whether all was asked for that the guide shows: it has the figures of one run, and not of several. */
 function isWhole(): boolean {
-  const isAll = groups.length === Object.keys(GROUPS).length && names.includes(ON_POSTGRES);
-  return isAll && !quick && !goals && beside === undefined;
+  const isAll = groups.length === Object.keys(GROUPS).length && names.includes(MANAGED_ON_POSTGRES);
+  return isAll && !quick && beside === undefined;
 }
 
 /** The day, and the sources that were measured. */
@@ -102,14 +100,10 @@ async function measureAll(): Promise<void> {
 }
 
 function toSteps(): Step[] {
-  const isNeeded = neededFor(GOALS);
   return numbersTo(rounds).flatMap((round) =>
     loads.flatMap((load) => {
-      const kinds = stage.kinds.filter(({ name, standsFor = name }) => {
-        const isGoal = isNeeded(load.name, standsFor);
-        const lastRound = load.once ? 1 : isGoal ? rounds : OTHER_ROUNDS;
-        return load.targets.includes(standsFor) && (isGoal || !goals) && round <= lastRound;
-      });
+      const isOver = load.once && round > 1;
+      const kinds = stage.kinds.filter(({ name, standsFor = name }) => !isOver && load.targets.includes(standsFor));
       return numbersTo(WINDOWS).flatMap((window) =>
         (window % 2 === 1 ? kinds : kinds.toReversed()).map((kind) => ({
           round,
@@ -137,9 +131,7 @@ async function attempt(group: string, name: string, kind: TargetKind, step: () =
     await Promise.race([step(), limit]);
   } catch (error) {
     failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
-    // The backend is a target too, and all others need it.
-    if (kind.name !== DIRECT) targets.get(kind.name)?.child.kill();
-    targets.delete(kind.name);
+    end(kind);
   } finally {
     clearTimeout(timer);
     groupMs.set(group, (groupMs.get(group) ?? 0) + performance.now() - startMs);
@@ -148,20 +140,22 @@ async function attempt(group: string, name: string, kind: TargetKind, step: () =
 
 /** Two processes of one program differ by a tenth of their CPU and more, for as long as they live. */
 async function startAnew(kind: TargetKind): Promise<void> {
-  if (kind.name !== DIRECT) {
-    targets.get(kind.name)?.child.kill();
-    targets.delete(kind.name);
-  }
+  end(kind);
   await findTarget(kind);
 }
 
-/** Returns it as it runs and warm. What warms up others warms up the backend. */
+function end({ name }: TargetKind): void {
+  targets.get(name)?.child.kill();
+  targets.delete(name);
+}
+
+/** Returns it as it runs and warm. */
 async function findTarget(kind: TargetKind): Promise<Target> {
   const running = targets.get(kind.name);
   if (running !== undefined) return running;
   const target = await stage.start(kind.name);
   targets.set(kind.name, target);
-  if (kind.name !== DIRECT) await warmUp(target);
+  await warmUp(target);
   return target;
 }
 

@@ -39,16 +39,11 @@ export function toRequest({ dialect, apiKey }: Asked, { script, stream = false, 
 }
 
 /** The bytes of any POST to a target. */
-export function toPost(path: string, apiKey: string, body = ''): Buffer {
+function toPost(path: string, apiKey: string, body = ''): Buffer {
   return Buffer.from(
     `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
-}
-
-/** The bytes of any GET to a target. */
-export function toGet(path: string, apiKey: string): Buffer {
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${apiKey}\r\n\r\n`);
 }
 
 /** Looks at a stream as it comes. Keeps what is not a whole event yet, and nothing else. */

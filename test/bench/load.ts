@@ -20,7 +20,7 @@ export interface Load {
 /** A figure in the table, and what it is shown beside. */
 export interface Column {
   readonly figure: string;
-  readonly beside?: '× http-proxy' | 'over direct';
+  readonly beside?: '× http-proxy';
 }
 
 /** How long a load lasts, and how long before that it runs without being counted. */

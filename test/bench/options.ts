@@ -5,8 +5,6 @@ export interface Options {
   readonly groups: readonly GroupName[];
   readonly rounds: number;
   readonly quick: boolean;
-  /** Only what the table of goals takes. */
-  readonly goals: boolean;
   /** The folder of another checkout, whose gateway is measured beside this one. */
   readonly beside: string | undefined;
 }
@@ -15,29 +13,23 @@ const NAMES = Object.keys(GROUPS) as GroupName[];
 
 /** What the command line asks for. Ends the process with a help text, or with one line about a mistake. */
 export function readOptions(): Options {
-  const { only, rounds, quick, goals, beside } = new Command('npm run bench --')
+  const { only, rounds, quick, beside } = new Command('npm run bench --')
     .description('Measures the gateway beside what people would use instead, interleaved in one run.')
     .addOption(new Option('--only <groups>', 'some of the groups below, separated by commas').argParser(toGroupNames))
     .addOption(new Option('--rounds <number>', 'how often; medians are shown').argParser(toCount).default(5))
     .option('--quick', 'one short round: a look within some minutes', false)
-    .option('--goals', 'only what the table of goals takes: some twelve minutes', false)
     .option(
       '--beside <folder>',
       'another checkout with its node_modules: its gateway and ours alone are compared, by new processes in each round',
     )
-    .addHelpText(
-      'after',
-      `\nGroups:\n${NAMES.map(describeGroup).join('\n')}\n\nA full run takes about forty minutes. What is no goal has three rounds at most.`,
-    )
+    .addHelpText('after', `\nGroups:\n${NAMES.map(describeGroup).join('\n')}`)
     .parse()
-    .opts<{ only?: GroupName[]; rounds: number; quick: boolean; goals: boolean; beside?: string }>();
-  const usual = NAMES.filter((name) => !quick || goals || !('isLong' in GROUPS[name]));
-  return { groups: only ?? usual, rounds: quick ? 1 : rounds, quick, goals, beside };
+    .opts<{ only?: GroupName[]; rounds: number; quick: boolean; beside?: string }>();
+  return { groups: only ?? NAMES, rounds: quick ? 1 : rounds, quick, beside };
 }
 
 function describeGroup(name: GroupName): string {
-  const { about } = GROUPS[name];
-  return `  ${name.padEnd(14)}${about}${'isLong' in GROUPS[name] ? ' (not in a quick look)' : ''}`;
+  return `  ${name.padEnd(14)}${GROUPS[name].about}`;
 }
 
 function toGroupNames(value: string): GroupName[] {

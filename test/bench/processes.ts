@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { availableParallelism } from 'node:os';
 
-/** What is measured has a core to itself; whoever asks it and whom it asks share the other one. `both` has no core to itself. */
-export type Core = keyof typeof CORES;
+/** What is measured has a core to itself; whoever asks it and whom it asks share the other one. */
+type Core = keyof typeof CORES;
 
 export interface Child {
   /** Resolves with the answer, and rejects when the process ends before it. */
@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-const CORES = { target: '0', load: '1', both: '0,1' } as const;
+const CORES = { target: '0', load: '1' } as const;
 /** Whether every process can have its core. Without that the figures are of a machine that does everything at once. */
 export const isPinned =
   availableParallelism() > 1 && Object.values(CORES).every((core) => run('taskset', ['-c', core, 'true']));
@@ -41,7 +41,7 @@ export function stayOn(core: Core): void {
 const STAY_WARM = ['--no-memory-reducer-favors-memory', '--retain-maps-for-n-gc=1000000', '--no-flush-bytecode'];
 
 /** Starts a script, of this folder unless its path says otherwise, on a core of its own. `http-proxy` uses what Node deprecates: that is not our news. */
-export function startChild(script: string, parameters: readonly string[], core: Core): Child {
+export function startChild(script: string, parameters: readonly string[], core: Core = 'target'): Child {
   const command = [
     ...(isPinned ? ['taskset', '-c', CORES[core]] : []),
     process.execPath,

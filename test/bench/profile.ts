@@ -3,13 +3,12 @@ import type { Profiler } from 'node:inspector';
 import { Command, Option } from 'commander';
 import type { Window } from './load.ts';
 import { agentsLoad } from './loads/agents.ts';
-import { imageLoad, turnsLoad } from './loads/inputs.ts';
 import { jsonLoad } from './loads/json.ts';
 import { streamLoad } from './loads/streams.ts';
 import { stayOn } from './processes.ts';
 import { formatNumber, formatTable } from './report.ts';
 import { openStage, writeResult } from './stage.ts';
-import { DIRECT, RECORDS } from './targets.ts';
+import { RECORDS } from './targets.ts';
 
 interface Wanted {
   readonly concurrency: number;
@@ -20,23 +19,17 @@ const LOADS = {
   json: ({ concurrency }: Wanted, window: Window) => jsonLoad(concurrency, window),
   streams: ({ concurrency }: Wanted, window: Window) => streamLoad(concurrency, window),
   agents: ({ concurrency: agents, bytes }: Wanted, window: Window) => agentsLoad({ agents, bytes }, window),
-  turns: (_wanted: Wanted, window: Window) => turnsLoad(1000, window),
-  image: (_wanted: Wanted, window: Window) => imageLoad(window),
 } as const;
 type Frame = Profiler.Profile['nodes'][number]['callFrame'];
 
 stayOn('load');
 const stage = await openStage();
 try {
-  const names = stage.kinds.map(({ name }) => name).filter((name) => name !== DIRECT);
+  const names = stage.kinds.map(({ name }) => name);
   const options = new Command('npm run bench:profile --')
     .description('Writes a CPU profile of a target under a load, and shows which functions used the time.')
     .addOption(new Option('--load <load>', 'what to ask').choices(Object.keys(LOADS)).default('json'))
-    .addOption(
-      new Option('--concurrency <number>', 'how many at a time, of json, streams and agents')
-        .argParser(Number)
-        .default(64),
-    )
+    .addOption(new Option('--concurrency <number>', 'how many at a time,').argParser(Number).default(64))
     .addOption(new Option('--bytes <number>', 'the history of agents').argParser(Number).default(100_000))
     .addOption(new Option('--target <name>', 'what to profile').choices(names).default(RECORDS))
     .addOption(new Option('--seconds <number>', 'for how long').argParser(Number).default(5))

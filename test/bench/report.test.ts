@@ -2,18 +2,15 @@ import { expect } from 'chai';
 import type { Load } from './load.ts';
 import { describePairs, describeRun, formatNumber, formatTable } from './report.ts';
 import { createResults } from './results.ts';
-import { percentile, slope } from './statistics.ts';
+import { percentile } from './statistics.ts';
 
 const machine = { node: 'v24', cpu: 'a CPU', cores: 2, isPinned: true, fsyncP50Ms: 0.5, fsyncP99Ms: 2 };
 
 describe('the report of the bench', () => {
-  it('shows medians of the rounds beside http-proxy or direct, for those that were measured', () => {
+  it('shows medians of the rounds beside http-proxy, for those that were measured', () => {
     const load: Load = {
       name: 'a load',
-      columns: [
-        { figure: 'requests/s', beside: '× http-proxy' },
-        { figure: 'delay ms', beside: 'over direct' },
-      ],
+      columns: [{ figure: 'requests/s', beside: '× http-proxy' }, { figure: 'delay ms' }],
       measure: () => Promise.resolve({}),
     };
     const results = createResults();
@@ -21,7 +18,6 @@ describe('the report of the bench', () => {
       perSecond.forEach((value, index) =>
         results.add(index + 1, load.name, target, { 'requests/s': value, 'delay ms': delayMs }),
       );
-    add('direct', 1, 3000);
     add('http-proxy', 1.5, 900, 1000, 1200);
     add('gateway', 1.75, 500, 400, 600);
 
@@ -30,14 +26,13 @@ describe('the report of the bench', () => {
       rounds: 3,
       loads: [load, { ...load, name: 'a load that failed' }],
       results,
-      targets: ['direct', 'http-proxy', 'gateway', 'other'],
+      targets: ['http-proxy', 'gateway', 'other'],
     });
     expect(text.split('\n').slice(3)).to.deep.equal([
-      '| a load     | requests/s | × http-proxy | delay ms | over direct |',
-      '|------------|-----------:|-------------:|---------:|------------:|',
-      '| direct     |       3000 |         3.00 |     1.00 |        0.00 |',
-      '| http-proxy |  1000 ±15% |         1.00 |     1.50 |        0.50 |',
-      '| gateway    |   500 ±20% |         0.50 |     1.75 |        0.75 |',
+      '| a load     | requests/s | × http-proxy | delay ms |',
+      '|------------|-----------:|-------------:|---------:|',
+      '| http-proxy |  1000 ±15% |         1.00 |     1.50 |',
+      '| gateway    |   500 ±20% |         0.50 |     1.75 |',
       '',
     ]);
     expect(text).to.include('fsync of the disk: p50 0.50 ms, p99 2.00 ms');
@@ -84,10 +79,5 @@ describe('the statistics of the bench', () => {
   it('find percentiles in any order of the values', () => {
     expect([50, 99, 100].map((percent) => percentile([5, 1, 4, 2, 3], percent))).to.deep.equal([3, 5, 5]);
     expect(percentile([], 50)).to.be.NaN;
-  });
-
-  it('find by how much values grow, with their noise left out', () => {
-    expect(slope([1, 3, 5, 7])).to.equal(2);
-    expect(slope([4, 6, 4, 6, 4])).to.equal(0);
   });
 });

@@ -2,7 +2,7 @@ import type { Column, Load } from './load.ts';
 import type { Machine } from './machine.ts';
 import type { Results } from './results.ts';
 import { median } from './statistics.ts';
-import { DIRECT, HTTP_PROXY } from './targets.ts';
+import { HTTP_PROXY } from './targets.ts';
 
 type Row = readonly string[];
 
@@ -28,7 +28,10 @@ export function describeRun({ machine, rounds, loads, results, targets }: Run): 
   ].join('\n');
 }
 
-/** By how much the CPU of one target differs from that of another, as the median of the ratios of each round. */
+/** What the size of a window does not change. */
+const PAIRED = /^CPU|p99 ms$|^MB/;
+
+/** By how much the figures of one target differ from those of another, as the median of the ratios of each round. */
 export function describePairs(
   results: Results,
   loads: readonly Load[],
@@ -36,7 +39,7 @@ export function describePairs(
 ): string {
   const rows = loads.flatMap((load) =>
     load.columns
-      .filter(({ figure }) => figure.startsWith('CPU µs'))
+      .filter(({ figure }) => PAIRED.test(figure))
       .flatMap(({ figure }) => {
         const ratios = Array.from({ length: results.rounds }, (_, index) => {
           const of = (target: string) => results.at(index + 1, load.name, target, figure);
@@ -77,8 +80,8 @@ function toCells({ beside }: Column, of: (target: string) => number, target: str
   const value = of(target);
   const shown = formatNumber(value) + (spread > 0 ? ` ±${Math.round(spread)}%` : '');
   if (beside === undefined) return [shown];
-  const compared = beside === 'over direct' ? value - of(DIRECT) : value / of(HTTP_PROXY);
-  return [shown, Number.isFinite(compared) ? compared.toFixed(2) : '–'];
+  const ratio = value / of(HTTP_PROXY);
+  return [shown, Number.isFinite(ratio) ? ratio.toFixed(2) : '–'];
 }
 
 /** A table that reads well in a terminal and is one in Markdown too. */

@@ -53,8 +53,6 @@ describe('the groups of the bench', () => {
   afterEach(() => stage.close());
 
   for (const group of Object.keys(GROUPS) as GroupName[]) {
-    // The search for a leak takes minutes.
-    if (group === 'leak') continue;
     it(`measure ${group}`, async () => {
       const [load] = toLoads([group], stage, true);
       const name = load?.targets.find((target) => stage.kinds.some((kind) => kind.name === target));

@@ -2,12 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../support/postgres-server.ts';
-import { startChild, type Child } from './processes.ts';
+import { startChild } from './processes.ts';
 import { targetKinds, type Target, type TargetKind } from './targets.ts';
 
 /** What every run needs: the backend, and the targets as they are started. */
 export interface Stage {
-  readonly backend: Child;
   /** Where the backend listens. */
   readonly upstream: string;
   /** For databases. */
@@ -30,9 +29,8 @@ export async function openStage(beside?: string): Promise<Stage> {
   let server: Promise<PostgresServer> | undefined;
   const startPostgres = isPostgresInstalled() ? () => (server ??= startPostgresServer()) : undefined;
   if (startPostgres === undefined) console.log('not measured, since PostgreSQL is not installed: the gateway on it');
-  const kinds = targetKinds({ backend, upstream, folder, startPostgres, beside });
+  const kinds = targetKinds({ upstream, folder, startPostgres, beside });
   return {
-    backend,
     upstream,
     folder,
     kinds,

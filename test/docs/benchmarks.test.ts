@@ -2,23 +2,11 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { createResults } from '../bench/results.ts';
 import { summarize } from '../bench/summary.ts';
-import { draw } from '../bench/picture.ts';
-import {
-  BENCHMARKS_PATH,
-  fillIn,
-  generateBenchmarks,
-  PICTURE_PATH,
-  readSummary,
-} from '../support/generate-benchmarks.ts';
+import { BENCHMARKS_PATH, fillIn, generateBenchmarks, readSummary } from '../support/generate-benchmarks.ts';
 
 describe('the guide on benchmarks', () => {
   it('has the figures of the file that the bench wrote (else: npm run types)', () => {
     expect(readFileSync(BENCHMARKS_PATH, 'utf8')).to.equal(generateBenchmarks());
-  });
-
-  it('shows the picture of that file', () => {
-    expect(readFileSync(PICTURE_PATH, 'utf8')).to.equal(draw(readSummary().pictures));
-    expect(readFileSync(BENCHMARKS_PATH, 'utf8')).to.include('](benchmarks.svg)');
   });
 
   it('has no other figures, which no run would renew, but of what was tried once', () => {
@@ -29,21 +17,18 @@ describe('the guide on benchmarks', () => {
   });
 
   it('shows what the next run will find as well', () => {
-    const { tables, machine, pictures } = summarize({
+    const { tables, machine } = summarize({
       results: createResults(),
       machine: MACHINE,
       rounds: 1,
       date: '',
       commit: '',
     });
-    const { tables: present, machine: now, pictures: drawn } = readSummary();
+    const { tables: present, machine: now } = readSummary();
     const toNames = (all: typeof tables) =>
       Object.entries(all).map(([name, { columns, rows }]) => [name, columns, rows.map(([row]) => row)]);
     expect(toNames(present)).to.deep.equal(toNames(tables));
     expect(now).to.have.all.keys(machine);
-    const withoutPoints = (all: typeof pictures) =>
-      all.map(({ curves, ...axes }) => ({ ...axes, curves: curves.map(({ name }) => name) }));
-    expect(withoutPoints(drawn)).to.deep.equal(withoutPoints(pictures));
   });
 
   for (const { name, guide, problem } of [

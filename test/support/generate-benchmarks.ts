@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTable } from '../bench/report.ts';
-import { draw } from '../bench/picture.ts';
 import type { BenchSummary } from '../bench/summary.ts';
 
 const DOCS = join(import.meta.dirname, '../../src/docs');
 export const BENCHMARKS_PATH = join(DOCS, 'benchmarks.md');
 const SUMMARY_PATH = join(DOCS, 'bench.json');
-export const PICTURE_PATH = join(DOCS, 'benchmarks.svg');
 
 /** From `<!-- bench: delay -->` to `<!-- /bench -->`. */
 const PART = /(<!-- bench: (\w+) -->\n).*?(<!-- \/bench -->)/gs;
@@ -20,7 +18,6 @@ export function publish(summary: BenchSummary): void {
 
 function writeDocs(): void {
   writeFileSync(BENCHMARKS_PATH, generateBenchmarks());
-  writeFileSync(PICTURE_PATH, draw(readSummary().pictures));
 }
 
 export function readSummary(): BenchSummary {

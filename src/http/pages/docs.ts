@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
 import { baseUrlOf } from '../base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
-import { EXAMPLE_BASE_URL, readGuides, readPictures, toHref, type Guide, type GuideGroup } from './guides.ts';
+import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
@@ -30,7 +30,6 @@ export async function showDocs(
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
     ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api) }))],
     ['headings.json', showHeadings(api, guides)],
-    ...(await readPictures()).map(({ name, svg }) => [name, showStatic('image/svg+xml; charset=utf-8', svg)] as const),
     ...guides.map(
       (guide) =>
         [

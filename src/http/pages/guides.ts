@@ -46,18 +46,6 @@ async function readGuide(name: string, file: string): Promise<Guide> {
   return { name, file, document: readMarkdown(await readFile(new URL(file, ROOT), 'utf8')) };
 }
 
-export interface Picture {
-  readonly name: string;
-  readonly svg: string;
-}
-
-/** Reads the pictures that lie beside the guides. */
-export async function readPictures(): Promise<readonly Picture[]> {
-  const folder = new URL('src/docs/', ROOT);
-  const names = (await readdir(folder)).filter((file) => file.endsWith('.svg'));
-  return Promise.all(names.map(async (name) => ({ name, svg: await readFile(new URL(name, folder), 'utf8') })));
-}
-
 /** Returns the address of a link from a guide; undefined if the gateway does not serve it. */
 export function toHref(link: string, from: Guide, guides: readonly Guide[]): string | undefined {
   if (link.startsWith('#')) return link;

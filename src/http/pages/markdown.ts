@@ -123,13 +123,11 @@ function toFirstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
 }
 
-/** A file beside the text, which the pages serve too. Others, such as that of README, are left out. */
-const PICTURE = /^[\w-]+\.svg$/;
-
 function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: RenderOptions): RendererObject {
   return {
     html: ({ text }) => (text.trim().startsWith('<!--') ? '' : html`${text}`.html),
-    image: ({ href, text }) => (PICTURE.test(href) ? html`<img src="${href}" alt="${text}" />`.html : ''),
+    // That of README is for whoever looks at its source.
+    image: () => '',
     codespan: ({ text }) => html`<code>${showLiteral(text)}</code>`.html,
     code: ({ text }) => html`<pre class="code" tabindex="0">${showLiteral(text)}</pre>`.html,
     heading(token) {

@@ -8,7 +8,7 @@ import { BURST_DELTAS } from '../scripts.ts';
 import { percentile } from '../statistics.ts';
 import type { Target } from '../targets.ts';
 import type { Usage } from '../targets/measured.ts';
-import { showBytes } from './inputs.ts';
+import { agentHistory, showBytes } from './asks.ts';
 
 /** Of the history alone; instructions and tools make it some 15 kB more. */
 export const HISTORIES = [20_000, 100_000, 400_000, 1_000_000];
@@ -101,64 +101,4 @@ async function watchHeight(target: Target, ms: number): Promise<number> {
     height = Math.max(height, (await target.child.ask<Usage>('usage')).rssBytes);
   }
   return height;
-}
-
-const CODE =
-  'export function find(name: string): Entry | undefined {\n\treturn entries.get(`${name}`) ?? fail("no \\"entry\\"");\n}\n';
-const LOG = '12:00:01.123 INFO  server started on port 8080, 17 routes, cache is warm, nothing else to do\n';
-const CHINESE = '网关把响应格式的请求变成聊天请求，再把聊天的片段变回事件，并且为每个请求保存一条记录。\n';
-const OUTPUTS = [CODE, LOG, CODE, CHINESE, LOG];
-const OUTPUT_BYTES = 4000;
-const CALL = JSON.stringify({
-  command: ['bash', '-lc', 'sed -n "1,120p" src/entries.ts'],
-  workdir: '/work',
-  timeout_ms: 10_000,
-});
-
-/** What Codex, opencode and the Agents SDK send: instructions, tools, and turns of a thought, a call and its output. */
-export function agentHistory(bytes: number): NonNullable<Ask['body']> {
-  const instructions =
-    'You are a coding agent. Keep changes small, "quote" what you read,\nand run the tests.\n'.repeat(120);
-  const functions = Array.from({ length: 10 }, (_, index) => ({
-    name: `tool_${index}`,
-    description: 'Runs a command in the workspace and returns what it prints. Output beyond the limit is cut.',
-    parameters: {
-      type: 'object',
-      properties: Object.fromEntries(
-        ['command', 'workdir', 'timeout_ms', 'justification'].map((name) => [
-          name,
-          { type: 'string', description: `The ${name} of the call, as the shell takes it.` },
-        ]),
-      ),
-      required: ['command'],
-      additionalProperties: false,
-    },
-  }));
-  const question = 'Please mend the search for entries, and show me what you changed.';
-  const input: object[] = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: question }] }];
-  const messages: object[] = [
-    { role: 'system', content: instructions },
-    { role: 'user', content: question },
-  ];
-  for (let turn = 0, left = bytes; left > 0; turn += 1) {
-    const id = `call_${turn}`;
-    const kind = OUTPUTS[turn % OUTPUTS.length] ?? LOG;
-    const output = `${turn}\n${kind.repeat(Math.ceil(Math.min(left, OUTPUT_BYTES) / Buffer.byteLength(kind)))}`;
-    const said = `Looking at part ${turn} of the file.`;
-    input.push(
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said }] },
-      { type: 'function_call', call_id: id, name: `tool_${turn % 10}`, arguments: CALL },
-      { type: 'function_call_output', call_id: id, output },
-    );
-    const called = { id, type: 'function', function: { name: `tool_${turn % 10}`, arguments: CALL } };
-    messages.push(
-      { role: 'assistant', content: said, tool_calls: [called] },
-      { role: 'tool', tool_call_id: id, content: output },
-    );
-    left -= Buffer.byteLength(output) + 400;
-  }
-  return {
-    responses: { instructions, input, tools: functions.map((tool) => ({ type: 'function', ...tool, strict: false })) },
-    chat: { messages, tools: functions.map((tool) => ({ type: 'function', function: tool })) },
-  };
 }

@@ -5,7 +5,7 @@ import type { Figures, Load } from '../load.ts';
 import type { Stage } from '../stage.ts';
 import type { Target } from '../targets.ts';
 import type { Usage } from '../targets/measured.ts';
-import { imageLoad } from './inputs.ts';
+import { agentsLoad } from './agents.ts';
 import { jsonLoad } from './json.ts';
 import { streamLoad } from './streams.ts';
 
@@ -73,14 +73,14 @@ function beginStream(connection: Connection, request: Buffer): Promise<void> {
   });
 }
 
-/** Small answers, streams and large bodies at once. */
+/** Small answers, streams and turns of agents at once. */
 async function growthByBurst(target: Target): Promise<Figures> {
   const before = await held(target);
   const window = { warmUpMs: 0, countedMs: BURST_MS };
   await Promise.all([
     jsonLoad(256, window).measure(target),
     streamLoad(64, window).measure(target),
-    imageLoad(window).measure(target),
+    agentsLoad({ agents: 4, bytes: 400_000 }, window).measure(target),
   ]);
   const height = await target.child.ask<Usage>('usage');
   await delay(IDLE_MS);

@@ -4,8 +4,7 @@ import { openConnection, type Connection } from '../connection.ts';
 import { createStreamReader, toRequest } from '../dialects.ts';
 import type { Figures, Load } from '../load.ts';
 import { percentile } from '../statistics.ts';
-import type { Stage } from '../stage.ts';
-import { HTTP_PROXY, type Target } from '../targets.ts';
+import type { Target } from '../targets.ts';
 import type { Usage } from '../targets/measured.ts';
 
 export interface Pace {
@@ -18,6 +17,16 @@ export interface Pace {
   readonly countedMs: number;
 }
 
+/** Streams of half a second, of which many begin, and such as last longer than it counts. */
+export const PACES: readonly Pace[] = [
+  { streams: 64, everyMs: 20, deltas: 25, spreadMs: 500, countedMs: 2500 },
+  { streams: 500, everyMs: 100, deltas: 45, spreadMs: 1500, countedMs: 3000 },
+];
+
+export function pacedName({ streams, everyMs }: Pace): string {
+  return `${streams} streams, a delta each ${everyMs} ms`;
+}
+
 /** What was seen while it counted: how late deltas came, and how long first ones took from their request on. */
 interface Delays {
   readonly deltaMs: number[];
@@ -25,45 +34,20 @@ interface Delays {
 }
 
 /** Streams as models send them, a delta from time to time: what the target adds to each when it has time. */
-export function pacedLoad(name: string, toPace: () => Pace | Promise<Pace>): Load {
+export function pacedLoad(pace: Pace): Load {
   return {
-    name,
+    name: pacedName(pace),
     columns: [
-      { figure: 'delay p50 ms', beside: 'over direct' },
-      { figure: 'delay p99 ms', beside: 'over direct' },
-      { figure: 'first delta p50 ms', beside: 'over direct' },
-      { figure: 'first delta p99 ms', beside: 'over direct' },
+      { figure: 'delay p50 ms' },
+      { figure: 'delay p99 ms' },
+      { figure: 'first delta p50 ms' },
+      { figure: 'first delta p99 ms' },
       { figure: 'first deltas' },
       { figure: 'CPU µs per chunk', beside: '× http-proxy' },
       { figure: 'busy %' },
-      { figure: 'ms between deltas' },
     ],
-    measure: async (target) => measurePaced(target, await toPace()),
+    measure: (target) => measurePaced(target, pace),
   };
-}
-
-const PROBE_STREAMS = 500;
-const PROBE_MS = 50;
-
-/** Returns, for a number of streams, the time between two deltas at which `http-proxy` uses half a core; it is found once. */
-export function atHalfCore(stage: Stage): (streams: number) => Promise<number> {
-  let microsPerChunk: Promise<number> | undefined;
-  return async (streams) => {
-    microsPerChunk ??= probe(stage);
-    return Math.max(1, Math.round((streams * (await microsPerChunk)) / 1000 / 0.5));
-  };
-}
-
-async function probe(stage: Stage): Promise<number> {
-  const target = await stage.start(HTTP_PROXY);
-  const pace = { streams: PROBE_STREAMS, everyMs: PROBE_MS, deltas: 60, spreadMs: 1000, countedMs: 2000 };
-  try {
-    // The first look is for the compiler.
-    await measurePaced(target, pace);
-    return (await measurePaced(target, pace))['CPU µs per chunk'] ?? Number.NaN;
-  } finally {
-    target.child.kill();
-  }
 }
 
 /** Spreads numbers in a row evenly over 0 to 1, at whatever step one looks at them: none of the multiples of it come close. */
@@ -92,7 +76,6 @@ async function measurePaced(target: Target, pace: Pace): Promise<Figures> {
       ...(delays.firstMs.length > 0 && { 'first deltas': delays.firstMs.length }),
       'CPU µs per chunk': cpuMicros / delays.deltaMs.length,
       'busy %': cpuMicros / pace.countedMs / 10,
-      'ms between deltas': pace.everyMs,
     };
   } finally {
     for (const connection of connections) connection.destroy();

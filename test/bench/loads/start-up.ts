@@ -10,17 +10,16 @@ import { toRequest } from '../dialects.ts';
 import { exchangeWhole, type Load } from '../load.ts';
 import type { Stage } from '../stage.ts';
 
-const WARM_UP = join(import.meta.dirname, '../../../src/process/warm-up.ts');
 export const FIRST = 'ms to the first answer';
 export const UNCOMPILED = 'ms with nothing compiled';
 export const START_CPU = 'CPU s to the first answer';
-export const IDLE = 'MB resident when idle';
+export const RESIDENT = 'MB resident when started';
 const IDLE_MS = 1000;
 
 interface Start {
   readonly ms: number;
   readonly cpuS: number;
-  readonly idleMb: number;
+  readonly residentMb: number;
 }
 
 /**
@@ -30,14 +29,14 @@ interface Start {
 export function startUpLoad({ upstream, folder }: Stage): Load {
   let databases = 0;
 
-  async function measureStart(settings: Readonly<Record<string, string>>): Promise<Start> {
+  async function measureStart(checkout: string, settings: Readonly<Record<string, string>>): Promise<Start> {
     databases += 1;
     const startMs = performance.now();
     const database = `file:${join(folder, `start-${databases}.db`)}`;
     const gateway = await startGatewayProcess(
       { UPSTREAM_BASE_URL: `${upstream}/v1`, DATABASE_URL: database, ...settings },
       // Nothing is loaded into it that a gateway in use has not.
-      { isImpatient: true },
+      { isImpatient: true, main: join(checkout, 'src/main.ts') },
     );
     try {
       const connection = openConnection(gateway.url ?? '');
@@ -46,7 +45,7 @@ export function startUpLoad({ upstream, folder }: Stage): Load {
       const ms = performance.now() - startMs;
       const cpuS = readCpuMicros(gateway.pid) / 1e6;
       await delay(IDLE_MS);
-      return { ms, cpuS, idleMb: readResidentBytes(gateway.pid) / 1024 / 1024 };
+      return { ms, cpuS, residentMb: readResidentBytes(gateway.pid) / 1024 / 1024 };
     } finally {
       // What is kept for the next start is written at an orderly end.
       await gateway.stop();
@@ -55,13 +54,14 @@ export function startUpLoad({ upstream, folder }: Stage): Load {
 
   return {
     name: 'start',
-    columns: [FIRST, START_CPU, IDLE, UNCOMPILED].map((figure) => ({ figure })),
-    async measure() {
-      const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
-      await promisify(execFile)(process.execPath, [KEEP_YOUNG, WARM_UP], { env: compiled });
-      const first = await measureStart(compiled);
-      const { ms: uncompiledMs } = await measureStart({ NODE_DISABLE_COMPILE_CACHE: '1' });
-      return { [FIRST]: first.ms, [START_CPU]: first.cpuS, [IDLE]: first.idleMb, [UNCOMPILED]: uncompiledMs };
+    columns: [FIRST, START_CPU, RESIDENT, UNCOMPILED].map((figure) => ({ figure })),
+    async measure({ name, checkout }) {
+      const compiled = { NODE_COMPILE_CACHE: join(folder, `compiled: ${name}`) };
+      const warmUp = join(checkout, 'src/process/warm-up.ts');
+      await promisify(execFile)(process.execPath, [KEEP_YOUNG, warmUp], { env: compiled });
+      const first = await measureStart(checkout, compiled);
+      const { ms: uncompiledMs } = await measureStart(checkout, { NODE_DISABLE_COMPILE_CACHE: '1' });
+      return { [FIRST]: first.ms, [START_CPU]: first.cpuS, [RESIDENT]: first.residentMb, [UNCOMPILED]: uncompiledMs };
     },
   };
 }

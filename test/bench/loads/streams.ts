@@ -1,11 +1,11 @@
 import { createStreamReader, type Ask } from '../dialects.ts';
 import { measureAnswers, type Load, type Window } from '../load.ts';
 import { BURST_DELTAS, type ChunkKind } from '../scripts.ts';
-import { tools } from './inputs.ts';
+import { agentHistory } from './asks.ts';
 
 /** What has to be asked for before a backend sends such chunks, or before they are passed on. */
 const BODIES: Partial<Record<ChunkKind, Ask['body']>> = {
-  arguments: tools(1),
+  arguments: agentHistory(0),
   logprobs: {
     responses: { input: 'Be sure.', include: ['message.output_text.logprobs'], top_logprobs: 2 },
     chat: { messages: [{ role: 'user', content: 'Be sure.' }], logprobs: true, top_logprobs: 2 },

@@ -1,7 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
 import { Session } from 'node:inspector/promises';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { readCpuMicros } from '../proc.ts';
 import { answer, say } from '../processes.ts';
 
 /** Where a target is, and the key it wants, when it does not take any. */
@@ -14,40 +12,17 @@ export interface Listening {
 export interface Usage {
   readonly cpuMicros: number;
   readonly rssBytes: number;
-  readonly heapBytes: number;
-}
-
-/** How its event loop was held up since `watchLoop` was asked for. */
-export interface LoopDelay {
-  readonly p99Ms: number;
-  readonly maxMs: number;
 }
 
 const PROFILE_INTERVAL_MICROS = 200;
 
-/**
- * Tells the bench where this target listens, and answers what it has used, for as long as the bench lives. With processes of
- * its own, their CPU counts as well.
- */
-export function beMeasured(listening: Listening, { hasProcesses = false } = {}): void {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
+/** Tells the bench where this target listens, and answers what it has used, for as long as the bench lives. */
+export function beMeasured(listening: Listening): void {
   const session = new Session();
   answer({
     usage(): Usage {
       const { user, system } = process.cpuUsage();
-      const { rss, heapUsed, external } = process.memoryUsage();
-      const cpuMicros = hasProcesses ? readCpuMicros(process.pid) : user + system;
-      return { cpuMicros, rssBytes: rss, heapBytes: heapUsed + external };
-    },
-    /** Only while it is asked for: this wakes the program each millisecond, which is much where little else happens. */
-    watchLoop() {
-      delay.reset();
-      delay.enable();
-    },
-    loopDelay(): LoopDelay {
-      const held = { p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6 };
-      delay.disable();
-      return held;
+      return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
     },
     /** Collects all there is to collect, and gives free pages back: what resides after it is held by something. */
     async shrink() {

@@ -64,14 +64,6 @@ describe('/docs', () => {
     });
   });
 
-  it('shows the pictures of a guide', async () => {
-    const page = await show('/docs/benchmarks');
-    const [, src = ''] = /<img src="([^"]+)" alt="[^"]+" \/>/.exec(page) ?? [];
-    const reply = await fetch(new URL(src, `${gateway.url}/docs/benchmarks`));
-    expect([reply.status, reply.headers.get('content-type')]).to.deep.equal([200, 'image/svg+xml; charset=utf-8']);
-    expect(await reply.text()).to.match(/^<svg /);
-  });
-
   it('says in the examples of a guide by which address it was asked for', async () => {
     const asked = get(`${gateway.url}/docs/readme`, { headers: { host: 'gateway.example' } });
     const [reply] = (await once(asked, 'response')) as [IncomingMessage];

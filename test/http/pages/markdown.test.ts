@@ -65,10 +65,8 @@ describe('readMarkdown', () => {
 });
 
 describe('a rendered text', () => {
-  it('shows the pictures beside the text, and leaves out what it does not serve', () => {
-    expect(render('![A curve](curve.svg) ![A terminal](.github/terminal.svg)'))
-      .to.include('alt="A curve"')
-      .and.not.to.include('terminal');
+  it('leaves out pictures, which the gateway does not serve', () => {
+    expect(render('Look: ![A terminal](.github/terminal.svg)')).to.equal('<p>Look: </p>\n');
   });
 
   const HOSTILE = '<script>alert(1)</script> <img src=x onerror=alert(1)>';

@@ -27,7 +27,6 @@ describe('what is the same for everybody', () => {
     '/docs/settings',
     '/docs/api',
     '/docs/headings.json',
-    '/docs/benchmarks.svg',
     '/openapi.json',
     '/console/',
     '/console/style.css',

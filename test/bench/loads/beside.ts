@@ -5,27 +5,20 @@ import { createStreamReader, toRequest, type Ask } from '../dialects.ts';
 import { exchangeWhole, type Figures, type Load } from '../load.ts';
 import { percentile } from '../statistics.ts';
 import type { Target } from '../targets.ts';
-import { history, image, showBytes } from './inputs.ts';
+import { agentHistory, image, showBytes } from './asks.ts';
 
-/** What is large: one long string, a conversation of many turns, or the answer of the backend. */
-const ASKS = {
-  body: (bytes) => ({ script: 'json', body: image((bytes * 3) / 4) }),
-  history: (bytes) => ({ script: 'json', body: history(bytes) }),
-  answer: (bytes) => ({ script: `answer-${bytes}` }),
-} satisfies Record<string, (bytes: number) => Ask>;
+/** Many strings, or a single one. */
+const BODIES = { turn: agentHistory, image } satisfies Record<string, (bytes: number) => Ask['body']>;
 
-export type LargePart = keyof typeof ASKS;
+export interface Large {
+  readonly part: keyof typeof BODIES;
+  readonly bytes: number;
+}
 
-/** In bytes. An answer has a limit far below that of a body. */
-export const LARGE: readonly (readonly [LargePart, number])[] = [
-  ['body', 400_000],
-  ['body', 4_000_000],
-  ['body', 30_000_000],
-  ['history', 400_000],
-  ['history', 4_000_000],
-  ['history', 30_000_000],
-  ['answer', 400_000],
-  ['answer', 4_000_000],
+export const LARGE: readonly Large[] = [
+  { part: 'turn', bytes: 1_000_000 },
+  { part: 'turn', bytes: 4_000_000 },
+  { part: 'image', bytes: 16_000_000 },
 ];
 
 /** Small requests start at this pace whether the ones before have been answered or not. */
@@ -42,10 +35,11 @@ interface Delays {
   readonly deltaMs: number[];
 }
 
-/** How late small requests and the deltas of running streams are, without and with one large thing after the other. */
-export function headOfLineLoad(part: LargePart, bytes: number, countedMs: number): Load {
+/** How late small requests and the deltas of running streams are, without and with one large request after the other. */
+export function besideLoad(large: Large, countedMs: number): Load {
+  const ask = { script: 'json', body: BODIES[large.part](large.bytes) };
   return {
-    name: headOfLineName(part, bytes),
+    name: besideName(large),
     columns: ['small p99 ms', 'delta p99 ms'].flatMap((figure) => [
       { figure: `alone: ${figure}` },
       { figure: `beside it: ${figure}` },
@@ -55,11 +49,11 @@ export function headOfLineLoad(part: LargePart, bytes: number, countedMs: number
       try {
         const alone = await measureSmall(target, streams, delay(countedMs));
         // The first one is for the compiler.
-        await sendLarge(target, toRequest(target, ASKS[part](bytes)), machineMs());
+        await sendLarge(target, toRequest(target, ask), machineMs());
         const beside = await measureSmall(
           target,
           streams,
-          sendLarge(target, toRequest(target, ASKS[part](bytes)), machineMs() + countedMs),
+          sendLarge(target, toRequest(target, ask), machineMs() + countedMs),
         );
         return { ...named('alone', alone), ...named('beside it', beside) };
       } finally {
@@ -69,9 +63,8 @@ export function headOfLineLoad(part: LargePart, bytes: number, countedMs: number
   };
 }
 
-export function headOfLineName(part: LargePart, bytes: number): string {
-  const large = { body: 'a body', history: 'a conversation', answer: 'an answer' }[part];
-  return `beside ${large} of ${showBytes(bytes)}`;
+export function besideName({ part, bytes }: Large): string {
+  return `beside ${part === 'turn' ? 'turns of an agent' : 'images'} of ${showBytes(bytes)}`;
 }
 
 function named(when: string, { smallMs, deltaMs }: Delays): Figures {
