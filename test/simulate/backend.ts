@@ -176,16 +176,16 @@ function play(
 const EXPLAINS = 'explains the refusal of';
 
 /** JSON is not told before it is whole. */
-const ANSWERS = new Set(['sends a word of', 'sends the finish reason of']);
+const ANSWERS = new Set(['sends a word of', 'sends the finish reason of', 'sends all of']);
 
 const FAILS = new Set(['says an error to', 'breaks', 'closes on', 'is not there for']);
 
-const REPORTS = new Set(['sends the last words of', 'sends the rest of']);
+const REPORTS = new Set(['sends the last words of', 'sends the rest of', 'sends all of']);
 
 const NOTHING_RUNS = new Set<Script['ending']>(['answers 400', 'answers 401', 'answers 429', 'is not there']);
 
 function movesOf(script: Script, isStream: boolean): Move[] {
-  const { ending, pieces, usage } = script;
+  const { ending, pieces, usage, isInOnePiece } = script;
   const end = ENDINGS[ending];
   if (typeof end === 'number') return refuse(end, 'no');
   if (ending === 'is not there') return [broken('is not there for', 'ECONNREFUSED')];
@@ -204,16 +204,15 @@ function movesOf(script: Script, isStream: boolean): Move[] {
     if (ending === 'breaks off') return [begin('application/json'), half, broken('breaks', 'UND_ERR_SOCKET')];
     return [begin('application/json'), half, send('sends the rest of', json.slice(40)), over()];
   }
-  const moves = [begin('text/event-stream'), ...words.map((content) => chunk('sends a word of', { content }, null))];
+  const spoken = words.map((content) => chunkOf({ content }, null));
+  const moves = [begin('text/event-stream'), ...spoken.map((text) => send('sends a word of', text))];
   if (ending === 'goes silent') return moves;
   if (ending === 'breaks off') return [...moves, broken('breaks', 'UND_ERR_SOCKET')];
-  const counted = usage ? `data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\n` : '';
-  return [
-    ...moves,
-    chunk('sends the finish reason of', {}, end ?? null),
-    send('sends the last words of', `${counted}data: [DONE]\n\n`),
-    over(),
-  ];
+  const finish = chunkOf({}, end ?? null);
+  const last = `${usage ? `data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\n` : ''}data: [DONE]\n\n`;
+  if (isInOnePiece)
+    return [begin('text/event-stream'), send('sends all of', [...spoken, finish, last].join('')), over()];
+  return [...moves, send('sends the finish reason of', finish), send('sends the last words of', last), over()];
 }
 
 export const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
@@ -234,8 +233,8 @@ function send(what: string, text: string): Move {
   return { what, go: (handler, controller) => handler.onResponseData?.(controller, Buffer.from(text)) };
 }
 
-function chunk(what: string, delta: object, finish_reason: string | null): Move {
-  return send(what, `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+function chunkOf(delta: object, finish_reason: string | null): string {
+  return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 }
 
 function over(): Move {

@@ -42,6 +42,8 @@ export interface Script {
   /** Of text, before the end. */
   readonly pieces: number;
   readonly usage: boolean;
+  /** Whether all of a stream comes at once, if it ends. */
+  readonly isInOnePiece: boolean;
   readonly refusesField: boolean;
 }
 
@@ -105,6 +107,7 @@ const anyScript: Arbitrary<Script> = record({
   next: anyEnding,
   pieces: nat({ max: 2 }),
   usage: boolean(),
+  isInOnePiece: boolean(),
   refusesField: oneof({ weight: 4, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) }),
 });
 
@@ -127,6 +130,7 @@ const STEPS: WeightedArbitrary<Step>[] = [
   { weight: 4, arbitrary: record({ do: constant('cancel'), which: anyWhich, at: anyProcess, isOwn: anyOwner }) },
   { weight: 3, arbitrary: record({ do: constant('leave'), which: anyWhich }) },
   { weight: 3, arbitrary: record({ do: constant('wait'), ms: constantFrom(60, 600, 1100, 2300, 12_000) }) },
+  { weight: 4, arbitrary: record({ do: constant('wait'), ms: constantFrom(2, 20, 200) }) },
   { weight: 3, arbitrary: record({ do: constant('fail'), which: anyWhich, how: constantFrom(...STORE_FAULTS) }) },
   { weight: 1, arbitrary: record({ do: constant('drain'), at: anyProcess }) },
   { weight: 2, arbitrary: record({ do: constant('pause'), at: anyProcess }) },
