@@ -3,58 +3,47 @@ import type { BegunAnswer } from '../backend/chat.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBatch } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
-import { toApiError, type ApiError } from '../core/errors.ts';
+import { toApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { isWhole } from '../core/reply/usage.ts';
 import type { ResponseEvent } from '../contract/types.ts';
-import type { Accepted } from './accept.ts';
 import type { Compaction } from './compact.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
-import type { IncomingCreate, Reply } from './incoming.ts';
+import type { IncomingCreate } from './incoming.ts';
 import { nameRefused } from './left-out.ts';
+import type { ResponsePlan } from './plan.ts';
+import type { EventTelling } from './telling.ts';
 
 export interface Conversation {
   readonly backend: RoutedChatBackend;
   readonly exposeUpstream: boolean;
   readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
-  readonly chat: ChatBody;
-  readonly route: Route;
-  /** Makes it for a backend of another kind, as `RoutedAskOptions` has it. */
-  readonly move?: NonNullable<RoutedAskOptions<ChatBody>['move']>;
+  /** Makes the request for a backend of another kind, as `RoutedAskOptions` has it. */
+  readonly move: RoutedAskOptions<ChatBody>['move'] | undefined;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
-  readonly reply: Reply;
-  readonly accepted: Accepted;
+  readonly telling: EventTelling;
 }
 
 /** Some backends never end their stream after the finish reason. */
 const USAGE_WAIT_MS = 5000;
 
-/** The events that have not been sent yet. */
-export interface Unsent {
-  /** What the last read of an answer has said. It may be told before the record has ended, once that has begun. */
-  readonly said: readonly ResponseEvent[];
-  /** What ends the response, which may not. */
-  readonly end: readonly ResponseEvent[];
-}
-
-/** Resolves when the response has ended. Does not throw. */
-export async function converse(conversation: Conversation): Promise<Unsent> {
-  const { backend, exposeUpstream, incoming, translator, reply, accepted } = conversation;
+/** Resolves when the response has ended, whose last events `telling` has kept. Does not throw. */
+export async function converse(
+  { translation, route: ofAnswer }: Pick<ResponsePlan, 'translation' | 'route'>,
+  { backend, exposeUpstream, incoming, move, compaction, translator, telling }: Conversation,
+): Promise<void> {
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
-  let unsent: Unsent = { said: [], end: [] };
 
   try {
-    await send(translator.start());
-    const chat = conversation.compaction === undefined ? conversation.chat : await compact(conversation.compaction);
-    if (chat !== undefined) await ask(chat, conversation.route, translator);
+    const chat = compaction === undefined ? translation.chat : await compact(compaction);
+    if (chat !== undefined) await ask(chat, ofAnswer, translator);
   } catch (thrown) {
-    const error = await accepted.failureOf(thrown);
-    await send(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
+    const error = await telling.failureOf(thrown);
+    await telling.say(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
-  return unsent;
 
   async function compact({ chat, route, summary, finish }: Compaction): Promise<ChatBody | undefined> {
     try {
@@ -67,14 +56,14 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
       translator.addSpent(summary);
     }
     const { encryptedContent, next } = finish();
-    await send(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
+    await telling.say(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
     return next;
   }
 
   async function ask(chat: ChatBody, route: Route, reader: Translator): Promise<void> {
     let begun: BegunAnswer | undefined;
     const awaitsUsage = (): boolean => reader.finishing && !reader.ended && !isWhole(reader.reported);
-    const reading = readOn(accepted, { awaitsUsage, take, takeUsage });
+    const reading = readOn(telling, { awaitsUsage, take, takeUsage });
     try {
       await backend.ask(
         chat,
@@ -83,7 +72,7 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
           headers,
           route,
           // A request that is compacted is made in two parts, which belong together.
-          ...(conversation.compaction === undefined && conversation.move && { move: conversation.move }),
+          ...(compaction === undefined && move && { move }),
           caller: incoming.caller.holder().name,
           note: (asked) => noteUpstream(incoming, asked, exposeUpstream),
         },
@@ -93,7 +82,7 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
             incoming.caller.noteAccepted?.();
             begun = answer;
             nameRefused(incoming, answer.leftOut);
-            reply.answered(answer.headers);
+            telling.answered(answer.headers);
           },
           take: (batch) => reading.take(batch),
         },
@@ -101,21 +90,23 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
     } finally {
       reading.end();
     }
-    await accepted.whenDecided(reader === translator && reader.ended);
-    if (reading.isForUsage()) accepted.signal.throwIfAborted();
-    if (!reader.ended) await pass(reader.end(false), reader);
+    await telling.whenReady(reader === translator && reader.ended);
+    if (reading.isForUsage()) telling.signal.throwIfAborted();
+    if (!reader.ended) await say(reader.end(false));
 
     /** Nobody is left to be told, so what has come is kept out of the reply. */
     function takeUsage({ chunks, done }: ChatBatch): void {
       reader.feed(chunks);
-      if (done || isWhole(reader.reported)) accepted.signal.throwIfAborted();
+      if (done || isWhole(reader.reported)) telling.signal.throwIfAborted();
     }
 
+    /** Returns a promise if the client reads slowly, which pauses the backend. */
     function take({ chunks, done }: ChatBatch): Promise<void> | undefined {
       const events = reader.feed(chunks);
       noteRead(facts, chunks.length, reader.outputLength > 0);
-      if (done && !reader.ended) return takeLast(events);
-      const busy = pass(events, reader);
+      const isLast = done && !reader.ended;
+      const busy = say(events, isLast);
+      if (isLast) void say(reader.end(true));
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {
         begun?.limitTotal(USAGE_WAIT_MS);
@@ -124,34 +115,9 @@ export async function converse(conversation: Conversation): Promise<Unsent> {
       return busy;
     }
 
-    /** Nothing more comes from the backend, and the record does not wait for a client that reads slowly. */
-    function takeLast(said: readonly ResponseEvent[]): Promise<void> | undefined {
-      const end = reader.end(true);
-      const { failure } = reader;
-      if (reader === translator) {
-        unsent = { said: failure === null ? said : [], end };
-        // If nothing is said, a failure can still be sent as a status.
-        if (failure !== null && said.length > 0) return tellAndFail(said, failure);
-      }
-      if (failure !== null) throw failure;
-      return undefined;
+    /** A summary is for nobody but the model. */
+    function say(events: readonly ResponseEvent[], isLast = false): Promise<void> | undefined {
+      return reader === translator ? telling.say(events, isLast) : undefined;
     }
-  }
-
-  async function tellAndFail(said: readonly ResponseEvent[], failure: ApiError): Promise<never> {
-    await accepted.whenDecided();
-    void reply.write(said);
-    throw failure;
-  }
-
-  function pass(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {
-    return reader === translator ? send(events) : undefined;
-  }
-
-  /** Returns a promise if the client reads slowly, which pauses the backend. */
-  function send(events: readonly ResponseEvent[]): Promise<void> | undefined {
-    if (!translator.ended) return reply.write(events);
-    if (events.length > 0) unsent = { said: [], end: events };
-    return undefined;
   }
 }

@@ -1,5 +1,7 @@
 /** Only the transports know about HTTP and WebSockets. */
 
+import type { RelayedAnswer, RelayedRefusal } from '../backend/chat.ts';
+import type { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
@@ -7,7 +9,7 @@ import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/type
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
 import type { RequestFacts } from './facts.ts';
-import type { ResponsePlan } from './plan.ts';
+import type { ChatPlan, ResponsePlan } from './plan.ts';
 
 /** It never holds the key itself. */
 export interface Caller {
@@ -63,25 +65,43 @@ export interface IncomingCreate extends Incoming {
    * ApiError of a request that is not valid, or that cannot go there.
    */
   prepare(backend?: RoutedBackend): Promise<ResponsePlan>;
-  openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
+  /** The signal aborts when the request must end. Only `telling.ts` opens and writes what is returned. */
+  openReply(translator: Translator, plan: ResponsePlan, signal: StopSignal): EventReply;
 }
 
-/** Says when a reply may begin and when it must end. */
-export interface ReplyGate {
-  /** Aborts with the ApiError for which the request ends early. */
-  readonly signal: StopSignal;
-  /**
-   * Set while the record is being written or a cancel is being decided; nothing may be told before.
-   * Rejects if the request must end.
-   */
-  readonly whenDecided: () => Promise<void> | undefined;
+/** How a transport sends a response. */
+export interface EventReply {
+  /** How long a stream waits for the backend before it begins, in milliseconds; absent for JSON, which is sent at the end. */
+  readonly headerHoldMs?: number;
+  /** Begins the reply. Returns undefined if the client has disconnected. */
+  open(headers: Readonly<Record<string, string>>): EventSink | undefined;
 }
 
-/** A stream and a JSON reply take the same events. */
-export interface Reply {
-  answered(headers: Readonly<Record<string, string>>): void;
+export interface EventSink {
   /** A returned promise resolves when the client can take more. */
   write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  /** Throws the ApiError of a failure that can still be sent as a status. */
   end(events: readonly ResponseEvent[]): void;
+}
+
+export interface IncomingChat extends Incoming {
+  /** As `IncomingCreate` has it. */
+  prepare(backend?: RoutedBackend): Promise<ChatPlan>;
+  /** Only `telling.ts` calls it. */
+  readonly reply: ByteReply;
+}
+
+/** How a transport passes on the answer of a backend. */
+export interface ByteReply {
+  open(answer: RelayedAnswer, signal: StopSignal): ByteSink;
+  refuse(refusal: RelayedRefusal): void;
+}
+
+export interface ByteSink {
+  /** A returned promise resolves when the client can take more. */
+  write(bytes: Uint8Array): Promise<void> | undefined;
+  end(): void;
+  /** Says that a stream is over whose backend has not said so after the finish reason. */
+  finish(): void;
+  /** Cuts the reply off. Throws the error if it can still be sent as a status. */
+  fail(error: ApiError): void;
 }

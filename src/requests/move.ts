@@ -1,7 +1,7 @@
 /** A request that moves to a backend of another kind is made again for that one. */
 
 import { ApiError } from '../core/errors.ts';
-import type { BackendSpec, RoutedBackend } from '../core/routes.ts';
+import { isOfOneKind, type BackendSpec, type RoutedBackend } from '../core/routes.ts';
 import type { Plan } from './plan.ts';
 
 export interface MoverOptions<Made extends Plan, Sent> {
@@ -10,11 +10,15 @@ export interface MoverOptions<Made extends Plan, Sent> {
   readonly use: (plan: Made) => Sent | undefined;
 }
 
-/** Returns what makes a request for another backend. A plan is made once for those that are alike. */
+/**
+ * Returns what makes a request for another backend; undefined where all are of one kind. A plan is
+ * made once for those that are alike.
+ */
 export function moverOf<Made extends Plan, Sent>(
   first: Made,
   { prepare, use }: MoverOptions<Made, Sent>,
-): (backend: BackendSpec) => Promise<Sent | undefined> {
+): ((backend: BackendSpec) => Promise<Sent | undefined>) | undefined {
+  if (isOfOneKind(first.route)) return undefined;
   const made: Made[] = [first];
 
   return async (backend) => {

@@ -13,6 +13,8 @@ export interface Ending {
   readonly outputLength: number;
   /** Whether the client may have received output of the model. */
   readonly hasOutput: boolean;
+  /** The finish reason of the backend, if nobody knows what it means. */
+  readonly unknownReason?: string | undefined;
 }
 
 export interface OutcomeOptions {

@@ -1,3 +1,4 @@
+import type { RelayRequest } from '../backend/chat.ts';
 import type { RecordedEndpoint } from '../core/ids.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -20,6 +21,11 @@ export interface Plan {
   readonly choices: number;
   /** The SHA-256 of the body, if it has been made. */
   readonly bodyDigest?: Uint8Array | undefined;
+}
+
+export interface ChatPlan extends Plan {
+  readonly request: RelayRequest;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ResponsePlan extends Plan {

@@ -1,6 +1,6 @@
 import { ApiError, isCancel } from '../core/errors.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
-import type { Accepted } from './accept.ts';
+import type { Telling } from './telling.ts';
 
 interface WholeOrNot {
   /** Whether the answer is whole with this. */
@@ -31,7 +31,7 @@ const USAGE_AFTER_LEAVING_MS = 1000;
 
 /** Returns how to read an answer of the backend to a request that may end before it. */
 export function readOn<Read extends WholeOrNot>(
-  { signal, whenDecided }: Pick<Accepted, 'signal' | 'whenDecided'>,
+  { signal, whenReady }: Pick<Telling, 'signal' | 'whenReady'>,
   { awaitsUsage, take, takeUsage }: Reader<Read>,
 ): ReadingOn<Read> {
   const controller = createStopController();
@@ -49,9 +49,9 @@ export function readOn<Read extends WholeOrNot>(
         takeUsage(read);
         return undefined;
       }
-      const undecided = whenDecided(read.done);
-      if (undecided === undefined) return take(read)?.catch(unlessForUsage);
-      return undecided.then(
+      const notReady = whenReady(read.done);
+      if (notReady === undefined) return take(read)?.catch(unlessForUsage);
+      return notReady.then(
         () => take(read)?.catch(unlessForUsage),
         (error: unknown) => {
           unlessForUsage(error);

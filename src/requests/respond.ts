@@ -2,23 +2,21 @@
 
 import type { RoutedChatBackend } from '../backend/failover.ts';
 import { readSummary } from '../core/compaction/summary.ts';
-import type { ApiError } from '../core/errors.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
 import type { OutputWriterOptions } from '../core/reply/output-writer.ts';
-import { isOfOneKind } from '../core/routes.ts';
 import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
 import type { UsedFields } from '../core/request/used-fields.ts';
 import { createStopController } from '../core/stop-signal.ts';
-import type { ReasoningOutput, ResponseEvent } from '../contract/types.ts';
+import type { ReasoningOutput } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
-import { accept, takesLonger, type Accepted, type AcceptServices } from './accept.ts';
+import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
-import { converse, type Unsent } from './converse.ts';
-import type { IncomingCreate, Reply, ReplyGate } from './incoming.ts';
+import { converse } from './converse.ts';
+import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameMoved, nameUnsealed } from './left-out.ts';
@@ -28,6 +26,7 @@ import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './preparation/response.ts';
 import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
+import { openTelling, tellEvents, tellUnrecorded } from './telling.ts';
 
 export interface RespondServices extends AcceptServices {
   readonly sealers: PrepareServices['sealers'];
@@ -44,86 +43,38 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services, { mayHold: true });
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
+  const telling = openTelling(incoming, accepted);
   try {
-    const { unique } = accepted;
     nameLeftOut(incoming, plan.leftOut);
     const translator = openTranslator(incoming, plan, accepted, services);
-    const compaction = openCompaction(incoming, plan, unique, services);
-    const reply = incoming.openReply(translator, plan, accepted);
-    const unsent = await converse({
-      backend: services.backend,
-      exposeUpstream: services.exposeUpstream,
+    const compaction = openCompaction(incoming, plan, accepted.unique, services);
+    const reply = incoming.openReply(translator, plan, telling.signal);
+    const told = tellEvents(telling, translator, { ...incoming, reply });
+    await converse(plan, {
       incoming,
-      chat: plan.translation.chat,
-      route: plan.route,
-      ...(!isOfOneKind(plan.route) && {
-        move: moverOf(plan, {
-          prepare: (backend) => incoming.prepare(backend),
-          use(next) {
-            if (next.compaction !== undefined || !accepted.move(next)) return undefined;
-            nameMoved(incoming, next.leftOut);
-            translator.readFrom(readingOf(incoming, next, services));
-            return next.translation.chat;
-          },
-        }),
-      }),
-      compaction,
       translator,
-      reply,
-      accepted,
+      compaction,
+      telling: told,
+      move: moverOf(plan, {
+        prepare: (backend) => incoming.prepare(backend),
+        use(next) {
+          if (next.compaction !== undefined || !accepted.bill.move(next)) return undefined;
+          nameMoved(incoming, next.leftOut);
+          translator.readFrom(readingOf(incoming, next, services));
+          return next.translation.chat;
+        },
+      }),
+      ...services,
     });
-    incoming.facts.unknownFinish = translator.unknownReason;
-    const ending = endingOf(translator, compaction);
-    const { failure, last } = await settle(accepted, ending, { ...unsent, reply });
-    const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
-    // A large answer was written for the client, is written for the memory, and once more for the client: each in its turn.
-    if (translator.isLarge) await nextTurn();
-    const isRemembered = remember(incoming, plan, translator, services);
-    if (translator.isLarge && isRemembered) await nextTurn();
-    if (translator.isLarge) await endInTurns(reply, end);
-    else reply.end(end);
+    const end = await told.endRecord(endingOf(translator, compaction));
+    await remember(incoming, plan, translator, services);
+    await told.sayEnd(end);
   } catch (thrown) {
-    throw await accepted.settleThrown(thrown);
+    throw await telling.endThrown(thrown);
   } finally {
     accepted.release();
   }
 }
-
-/**
- * Resolves with what `Accepted.settle` says, and with the events that are still to be sent. What a
- * short answer has said is sent with its end, unless that takes long: one write to the client in place
- * of two saves up to a quarter of the CPU of such a stream.
- */
-async function settle(
-  accepted: Accepted,
-  ending: Ending,
-  { said, end, reply }: Unsent & { readonly reply: Reply },
-): Promise<{ readonly failure: ApiError | null; readonly last: readonly ResponseEvent[] }> {
-  const mayTell = said.length > 0 && !accepted.isHeld();
-  const isShort = accepted.isShort();
-  const settling = accepted.settle(ending);
-  const isTold = mayTell && (!isShort || (await takesLonger(settling, SAID_WITHIN_MS)));
-  if (isTold) void reply.write(said);
-  return { failure: await settling, last: isTold ? end : [...said, ...end] };
-}
-
-/** Longer than a commit takes on most disks, and nothing to somebody who reads. */
-const SAID_WITHIN_MS = 20;
-
-/** The last events of a large answer repeat all of it several times. */
-async function endInTurns(reply: Reply, events: readonly ResponseEvent[]): Promise<void> {
-  let sinceMs = performance.now();
-  for (const event of events.slice(0, -1)) {
-    // What the client does not take has been counted, and is not waited for.
-    void reply.write([event]);
-    if (performance.now() - sinceMs < TURN_MS) continue;
-    await nextTurn();
-    sinceMs = performance.now();
-  }
-  reply.end(events.slice(-1));
-}
-
-const TURN_MS = 5;
 
 /** `generate: false` asks for no output, only for an id that can be continued. */
 async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
@@ -137,13 +88,9 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   facts.stream = plan.stream;
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
   const translator = openTranslator(incoming, plan, created, services);
-  const reply = incoming.openReply(translator, plan, UNHINDERED);
-  const events = [...translator.start(), ...translator.feed([NOTHING_USED]), ...translator.endWithoutAnswer()];
-  reply.answered({});
-  reply.end(events);
+  const reply = incoming.openReply(translator, plan, createStopController().signal);
+  tellUnrecorded(reply, [...translator.start(), ...translator.feed([NOTHING_USED]), ...translator.endWithoutAnswer()]);
 }
-
-const UNHINDERED: ReplyGate = { signal: createStopController().signal, whenDecided: () => undefined };
 
 const NOTHING_USED = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } };
 
@@ -209,18 +156,21 @@ function openCompaction(
   });
 }
 
-function remember(
+/** A large answer was written for the client, is written for the memory, and once more for the client: each in its turn. */
+async function remember(
   { caller }: IncomingCreate,
   { request }: ResponsePlan,
-  { failure, response }: Translator,
+  { failure, response, isLarge }: Translator,
   { itemMemory }: RespondServices,
-): boolean {
-  if (failure !== null || request.store === false) return false;
-  return itemMemory.remember(caller.identity, response.output) > 0;
+): Promise<void> {
+  if (isLarge) await nextTurn();
+  if (failure !== null || request.store === false) return;
+  const isRemembered = itemMemory.remember(caller.identity, response.output) > 0;
+  if (isLarge && isRemembered) await nextTurn();
 }
 
 function endingOf(
-  { failure, response, reported, outputLength }: Translator,
+  { failure, response, reported, outputLength, unknownReason }: Translator,
   compaction: Compaction | undefined,
 ): Ending {
   // If the compaction is the whole answer, a summary that was cut short makes it incomplete.
@@ -231,5 +181,6 @@ function endingOf(
     reported,
     outputLength,
     hasOutput: outputLength > 0 || response.output.length > 0,
+    unknownReason,
   };
 }

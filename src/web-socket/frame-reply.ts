@@ -3,15 +3,15 @@ import { WebSocket } from 'ws';
 import type { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
-import type { Incoming } from '../requests/incoming.ts';
+import type { EventSink, Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
-import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
+import type { EventStreamOptions } from '../http/responses/event-stream.ts';
 import { createPiecesWriter, type Pieces } from '../http/responses/json-pieces.ts';
 import { countUnread, untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
-  openStream(options: FrameStreamOptions): EventStream;
+  openStream(options: FrameStreamOptions): EventSink;
   fail(error: ApiError, type?: WebSocketError['type']): void;
   /** Undefined before the reply begins. */
   status(): number | undefined;
@@ -35,7 +35,7 @@ export interface FrameReplyOptions {
   readonly takeBytes: (bytes: number) => void;
 }
 
-const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined };
+const FOR_NOBODY: EventSink = { write: () => undefined, end: () => undefined };
 
 /** Returns the error frame, with these headers and those of the error. */
 export function toErrorFrame(error: ApiError, headers: WebSocketError['headers'] = {}): WebSocketError {
@@ -83,7 +83,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameR
     openStream,
   };
 
-  function openStream({ signal, eventMs, keepAliveEvents, heldBytes, echo }: FrameStreamOptions): EventStream {
+  function openStream({ signal, eventMs, keepAliveEvents, heldBytes, echo }: FrameStreamOptions): EventSink {
     if (isServed) return FOR_NOBODY;
     const pieces = createPiecesWriter(echo);
     const silence = setTimeout(() => {

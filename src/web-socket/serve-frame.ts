@@ -1,16 +1,14 @@
 import type { RequestId } from '../contract/ids.ts';
 import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
-import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticated, Authenticator, Credentials } from '../http/access/authenticate.ts';
 import { countEnd, limitOr, type RequestToCount } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { heldBytesOf } from '../http/responses/event-stream.ts';
-import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';
-import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
+import type { Incoming } from '../requests/incoming.ts';
 import { nextTurn } from '../requests/next-turn.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import type { Preparation } from '../requests/preparation/preparation.ts';
@@ -130,9 +128,17 @@ async function serveCreate(
           made.turn = turn;
           return plan;
         },
-        openReply(translator, { echo }, gate) {
+        openReply(translator, { echo }, signal) {
           made.translator = translator;
-          return openReply(incoming, translator, { ...options, ...gate, echo });
+          const told = {
+            keepAliveEvents: () => translator.keepAlive(),
+            heldBytes: () => heldBytesOf(translator),
+            echo,
+          };
+          return {
+            headerHoldMs: options.headerHoldMs,
+            open: () => incoming.openStream({ signal, eventMs: options.keepaliveEventMs, ...told }),
+          };
         },
       },
       options,
@@ -171,28 +177,4 @@ async function serveCreate(
       return 'repeated';
     }
   }
-}
-
-function openReply(
-  reply: FrameReply,
-  translator: Translator,
-  {
-    headerHoldMs,
-    keepaliveEventMs,
-    signal,
-    whenDecided,
-    echo,
-  }: ServeFrameOptions & ReplyGate & { readonly echo: Uint8Array | undefined },
-): Reply {
-  const told = {
-    keepAliveEvents: (): readonly ResponseEvent[] => translator.keepAlive(),
-    heldBytes: () => heldBytesOf(translator),
-    echo,
-  };
-  return createStreamReply(translator, {
-    headerHoldMs,
-    whenDecided,
-    incoming: reply,
-    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, ...told }),
-  });
 }

@@ -609,12 +609,11 @@ function bodyOf(step: Step, requestId: string): object {
   };
 }
 
-const CHAT_REPLY = {
-  openReply: () => ({ write: () => undefined, end: () => undefined, finish: () => undefined, fail: () => undefined }),
-  sendRefusal: () => undefined,
-};
+const SINK = { write: () => undefined, end: () => undefined, finish: () => undefined, fail: () => undefined };
+
+const CHAT_REPLY = { reply: { open: () => SINK, refuse: () => undefined } };
 
 const RESPONSE_REPLY = {
   endpoint: 'responses',
-  openReply: () => ({ answered: () => undefined, write: () => undefined, end: () => undefined }),
+  openReply: () => ({ open: () => SINK }),
 } as const;

@@ -36,7 +36,7 @@ describe('moverOf', () => {
   const openai = { upstreamDialect: 'openai', dialect: DIALECTS.openai };
 
   function open(backends: readonly BackendSpec[], refusal?: Error) {
-    return moverOf(planFor(backends), {
+    const move = moverOf(planFor(backends), {
       async prepare(to) {
         prepared.push(to.name);
         if (refusal !== undefined) throw refusal;
@@ -47,6 +47,7 @@ describe('moverOf', () => {
         return backendModel;
       },
     });
+    return move ?? expect.fail('they are of several kinds');
   }
 
   it('prepares a request once for the backends that are alike, and goes back to the first plan', async () => {

@@ -15,7 +15,7 @@ export interface Fault {
 export const FAULTS: readonly Fault[] = [
   {
     name: 'a finish that is lost',
-    file: 'requests/accept.ts',
+    file: 'requests/record.ts',
     right: 'store.finish(requestId, outcome, correction)',
     wrong: 'Promise.resolve(outcome.status)',
     within: 50,
@@ -29,10 +29,31 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'an end that is told before it is on disk',
-    file: 'requests/respond.ts',
-    right: 'const settling = accepted.settle(ending);',
-    wrong: 'void accepted.settle(ending); const settling = Promise.resolve(ending.failure);',
+    file: 'requests/telling.ts',
+    right: 'const ended = telling.end(ending);',
+    wrong: 'void telling.end(ending); const ended = Promise.resolve(ending.failure);',
     within: 50,
+  },
+  {
+    name: 'a stream that begins before its record',
+    file: 'requests/telling.ts',
+    right: 'if (!telling.isAllowed()) return undefined;',
+    wrong: '',
+    within: 5000,
+  },
+  {
+    name: 'a failure that is told before its record',
+    file: 'requests/telling.ts',
+    right: 'if (translator.ended) {',
+    wrong: 'if (translator.ended && translator.failure === null) {',
+    within: 200,
+  },
+  {
+    name: 'words of an answer whose record was refused',
+    file: 'requests/telling.ts',
+    right: 'const isStatus = isRevoked || !hasWords || !telling.isAllowed();',
+    wrong: 'const isStatus = !hasWords;',
+    within: 10_000,
   },
   {
     name: 'an undo that runs too late',
@@ -78,9 +99,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a last event that comes twice',
-    file: 'requests/converse.ts',
-    right: 'if (events.length > 0) unsent = { said: [], end: events };\n    return undefined;',
-    wrong: 'if (events.length > 0) unsent = { said: [], end: events };\n    return reply.write(events);',
+    file: 'requests/telling.ts',
+    right: 'if (events.length > 0) last = events;\n        return undefined;',
+    wrong: 'if (events.length > 0) last = events;\n        return sink?.write(events);',
     within: 50,
   },
   {
@@ -92,9 +113,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a success that others have closed as a failure',
-    file: 'requests/accept.ts',
-    right: "if (status === 'failed' && failure === null) return",
-    wrong: "if (status === 'cancelled' && failure === null) return",
+    file: 'requests/failure-told.ts',
+    right: "if (ended.status === 'failed') return failure ??",
+    wrong: "if (ended.status === 'cancelled') return failure ??",
     within: 500,
   },
   {
@@ -142,8 +163,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a backend that never rests',
     file: 'backend/backends.ts',
-    right: "else if (blame === 'connection') rest.refused(code, retryAfterMs);",
-    wrong: "else if (blame === 'connection') rest.answered();",
+    right: 'return rest.isOpen() && modelRests.get(model)?.isOpen() !== false;',
+    wrong: 'return true;',
     within: 10_000,
   },
   {
@@ -155,9 +176,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a record that is refused while nobody hears of it',
-    file: 'requests/accept.ts',
-    right: 'run.abort(refusal);',
-    wrong: 'refusal = undefined;',
+    file: 'requests/record.ts',
+    right: "state = { is: 'refused', why };\n      onRefused(why);",
+    wrong: "state = { is: 'begun' };",
     within: 1000,
   },
   {
@@ -169,7 +190,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a repeat that a client is asked to make',
-    file: 'requests/accept.ts',
+    file: 'requests/telling.ts',
     right: 'if (failure !== null && keepsKey &&',
     wrong: 'if (failure !== null && !keepsKey &&',
     within: 500,

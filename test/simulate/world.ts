@@ -20,7 +20,7 @@ import { openRelayedReply, openRelayedStream } from '../../src/http/chat/relayed
 import { headersOf, noteFailure } from '../../src/http/error-handler.ts';
 import { openEventStream } from '../../src/http/responses/event-stream.ts';
 import { createPiecesWriter } from '../../src/http/responses/json-pieces.ts';
-import { createJsonReply, createStreamReply } from '../../src/http/responses/reply.ts';
+import { createJsonReply } from '../../src/http/responses/reply.ts';
 import { affinityOf, createRoutes } from '../../src/core/routes.ts';
 import { createIdentities, type Identity } from '../../src/identity/identities.ts';
 import { createSealers } from '../../src/identity/seal.ts';
@@ -74,6 +74,8 @@ const config = readConfig({
   DEFAULT_MAX_OUTPUT_TOKENS: '50',
   FIRST_BYTE_TIMEOUT_MS: String(SILENCE_MS),
   IDLE_TIMEOUT_MS: String(SILENCE_MS),
+  // Shorter than the database may take.
+  HEADER_HOLD_MS: '500',
 });
 const identities = createIdentities(SECRET, null);
 const sealers = createSealers(SECRET, null);
@@ -530,7 +532,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     const key = life.idempotencyKey === undefined ? 'no key' : `key ${life.idempotencyKey}`;
     report.push(
       `${caller.name} asks ${process.name} for ${step.kind} (r${life.number}, ${key}${step.isSlow ? ', reads slowly' : ''}${step.isMisshapen ? ', misshapen' : ''}): ` +
-        `the backend sends ${step.script.pieces} words and ${step.script.ending}` +
+        `the backend sends ${step.script.pieces} words${step.script.isInOnePiece ? ' at once' : ''} and ${step.script.ending}` +
         (areSeveral ? `, the next one ${step.script.next}` : '') +
         `${step.script.usage ? '' : ', without usage'}${step.script.refusesField ? ', and refuses a field' : ''}`,
     );
@@ -621,14 +623,16 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
           {
             ...incoming,
             prepare: async () => toPlan(await preparation.chat(incoming), {}, incoming),
-            openReply: ({ status, headers, isEventStream }, signal) =>
-              (isEventStream ? openRelayedStream : openRelayedReply)(res, {
-                status,
-                headers: headers as Record<string, string>,
-                signal,
-                stallMs: SILENCE_MS,
-              }),
-            sendRefusal: ({ status, body }) => void client.writeHead(status).end(body),
+            reply: {
+              open: ({ status, headers, isEventStream }, signal) =>
+                (isEventStream ? openRelayedStream : openRelayedReply)(res, {
+                  status,
+                  headers: headers as Record<string, string>,
+                  signal,
+                  stallMs: SILENCE_MS,
+                }),
+              refuse: ({ status, body }) => void client.writeHead(status).end(body),
+            },
           },
           services,
         );
@@ -639,11 +643,9 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
           ...incoming,
           endpoint: 'responses',
           prepare: () => preparation.response(incoming, { endpoint: 'responses' }),
-          openReply(translator, { stream, echo }, { signal, whenDecided }) {
+          openReply(translator, { stream, echo }, signal) {
             if (!stream)
-              return createJsonReply(res, translator, {
-                toPieces: () => createPiecesWriter(echo).response(translator.response),
-              });
+              return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
             const told = {
               signal,
               keepAliveEvents: () => translator.keepAlive(),
@@ -652,15 +654,13 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
               eventMs: config.keepaliveEventMs,
             };
             const http = { commentMs: config.keepaliveCommentMs, stallMs: SILENCE_MS };
-            return createStreamReply(translator, {
+            return {
               headerHoldMs: config.headerHoldMs,
-              whenDecided,
-              incoming,
               open(headers) {
                 if (frame !== undefined) return frame.openStream(told);
                 return client.destroyed ? undefined : openEventStream(res, { ...told, ...http, headers });
               },
-            });
+            };
           },
         },
         services,

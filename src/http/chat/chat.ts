@@ -3,10 +3,11 @@ import type { RequestHandler, Response } from 'express';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import { splice } from '../../core/json-bytes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import type { Incoming } from '../../requests/incoming.ts';
+import type { ByteSink, Incoming } from '../../requests/incoming.ts';
 import type { PreparedChat } from '../../requests/preparation/chat.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
-import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
+import type { ChatPlan } from '../../requests/plan.ts';
+import { relayChat, type RelayServices } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
@@ -22,14 +23,14 @@ export interface ChatCompletionOptions {
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
-      openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat(
       {
         ...incoming,
         prepare: async (backend) => toPlan(await services.preparation.chat(incoming, backend), req.headers, incoming),
-        openReply,
-        sendRefusal: (refusal) => sendRefusal(res, refusal),
+        reply: {
+          open: (answer, signal) => openRelay(res, answer, { signal, stallMs: services.clientStallMs }),
+          refuse: (refusal) => sendRefusal(res, refusal),
+        },
       },
       services,
     );
@@ -54,7 +55,7 @@ function openRelay(
   res: Response,
   { status, headers, isEventStream }: RelayedAnswer,
   client: { readonly signal: StopSignal; readonly stallMs: number },
-): RelayedReply {
+): ByteSink {
   const open = isEventStream ? openRelayedStream : openRelayedReply;
   return open(res, { status, headers: towardsClient(headers, 'gateway'), ...client });
 }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { RelayedReply } from '../../requests/relay.ts';
+import type { ByteSink } from '../../requests/incoming.ts';
 import { openChunkedBody } from '../chunked-body.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
@@ -19,7 +19,7 @@ const DECIDED_HERE = new Set<ErrorCode>(['request_cancelled', 'gateway_interrupt
  * Sends the headers at once. A stream that the backend breaks, breaks here too; one that the
  * gateway ends gets an error event, which chat clients throw.
  */
-export function openRelayedStream(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
+export function openRelayedStream(res: ServerResponse, options: RelayedReplyOptions): ByteSink {
   const { signal, stallMs } = options;
   let tail: Uint8Array = Buffer.from('\n\n');
   res.writeHead(options.status, options.headers);
@@ -56,7 +56,7 @@ function endsEvent(bytes: Uint8Array): boolean {
 }
 
 /** Holds the last read back, so that a client that has the whole reply finds a final record. */
-export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
+export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptions): ByteSink {
   const { signal, stallMs } = options;
   let last: Uint8Array | undefined;
 

@@ -1,18 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
+import type { EventSink } from '../../requests/incoming.ts';
 import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { openChunkedBody } from '../chunked-body.ts';
 import { takeBytes } from '../access/load.ts';
 import { closeWhenStalled, countUnread, untilWritable } from '../stalled-client.ts';
 import { onceServed } from '../until-served.ts';
-
-export interface EventStream {
-  /** The promise resolves when the client can take more. */
-  write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  end(events: readonly ResponseEvent[]): void;
-}
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +36,7 @@ const HEADERS = {
 } as const;
 
 /** Returns the writer of an event stream. Its headers are sent with the first events. */
-export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
+export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventSink {
   res.writeHead(200, { ...options.headers, ...HEADERS });
   const body = openChunkedBody(res);
   const toText = createEventWriter();

@@ -23,7 +23,7 @@ export function postCompaction(services: RespondServices & PostCompactionOptions
         ...OPTIONS,
         prepare: (backend) => services.preparation.response(incoming, OPTIONS, backend),
         openReply: (translator, plan) =>
-          createJsonReply(res, translator, {
+          createJsonReply(res, {
             toPieces: () => toResource(translator, { plan, incoming, estimator: services.estimator }),
           }),
       },

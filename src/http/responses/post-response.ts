@@ -4,7 +4,7 @@ import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
-import { createJsonReply, createStreamReply } from './reply.ts';
+import { createJsonReply } from './reply.ts';
 
 export interface PostResponseOptions {
   readonly publicBaseUrl: string | null;
@@ -29,24 +29,20 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
         ...incoming,
         ...OPTIONS,
         prepare: (backend) => services.preparation.response(incoming, OPTIONS, backend),
-        openReply(translator, { stream, echo }, { signal, whenDecided }) {
+        openReply(translator, { stream, echo }, signal) {
           if (!stream)
-            return createJsonReply(res, translator, {
-              toPieces: () => createPiecesWriter(echo).response(translator.response),
-            });
+            return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
           const timing = { commentMs, eventMs, stallMs };
           const told = {
             keepAliveEvents: () => translator.keepAlive(),
             heldBytes: () => heldBytesOf(translator),
             echo,
           };
-          return createStreamReply(translator, {
+          return {
             headerHoldMs,
-            whenDecided,
-            incoming,
             open: (headers) =>
               res.destroyed ? undefined : openEventStream(res, { ...timing, ...told, signal, headers }),
-          });
+          };
         },
       },
       services,
