@@ -36,7 +36,7 @@ export interface Settlement {
 }
 
 export interface OpenRecord {
-  readonly state: RecordState;
+  state(): RecordState;
   /** Begins the record if it waits. Returns undefined unless it is on its way to the disk now. Never rejects. */
   begin(): Promise<void> | undefined;
   /** Writes the end; only the first call counts, and asks for the settlement if there is a record. Never rejects. */
@@ -70,9 +70,7 @@ export function openRecord({ draft, store, facts, write, mayWait, onRefused }: R
   else if (write !== undefined) writeBeginning(write);
 
   return {
-    get state() {
-      return state;
-    },
+    state: () => state,
     begin() {
       if (state.is === 'waiting') state.timer.now();
       return written();

@@ -51,7 +51,8 @@ export function openTelling(
   return { signal: run.signal, whenReady, failureOf, end, endThrown, isAllowed };
 
   function isAllowed(): boolean {
-    return record.state.is === 'begun' || record.state.is === 'ended';
+    const { is } = record.state();
+    return is === 'begun' || is === 'ended';
   }
 
   function whenReady(isWhole = false): Promise<void> | undefined {
@@ -62,14 +63,15 @@ export function openTelling(
   }
 
   function whenWritten(): Promise<void> | undefined {
-    return record.state.is === 'beginning' ? record.state.written : undefined;
+    const state = record.state();
+    return state.is === 'beginning' ? state.written : undefined;
   }
 
   async function failureOf(thrown: unknown): Promise<ApiError> {
     await whenWritten();
     await run.cancelDecided;
     const reason = toApiError(run.signal.aborted ? run.signal.reason : thrown);
-    const { state } = record;
+    const state = record.state();
     const error = state.is === 'refused' ? failureToTell(reason, { kind: 'refused', why: state.why }) : reason;
     if (error.code === 'internal_error') facts.log.error({ err: thrown }, 'the gateway failed');
     return error;

@@ -182,7 +182,7 @@ describe('a request that was accepted', () => {
       expect(accepted.whenReady(true), 'nothing is told before the end').to.equal(undefined);
       expect(accepted.isAllowed()).to.equal(false);
       const decided = accepted.whenReady();
-      expect(accepted.record.state.is).to.equal('beginning');
+      expect(accepted.record.state().is).to.equal('beginning');
       await decided;
       expect((await list()).map(({ status }) => status)).to.deep.equal(['processing']);
       expect(accepted.whenReady()).to.equal(undefined);
@@ -207,7 +207,7 @@ describe('a request that was accepted', () => {
       const asking = Promise.withResolvers<boolean>();
       const cancelling = running.cancelIf(toRequestId(facts.unique), asking.promise);
       const decided = accepted.whenReady(true);
-      expect(accepted.record.state.is).to.equal('beginning');
+      expect(accepted.record.state().is).to.equal('beginning');
       asking.resolve(false);
       await Promise.all([decided, cancelling]);
       expect(await accepted.end(ENDING)).to.equal(null);
@@ -296,9 +296,7 @@ describe('telling the events of a response', () => {
     run = createRunningRequests().begin(toRequestId(TEST_UNIQUE));
     translator = openMachine({ ...PLAIN_REQUEST, stream: true });
     const record: OpenRecord = {
-      get state() {
-        return state;
-      },
+      state: () => state,
       begin: () => undefined,
       end: () => ended.promise,
     };
