@@ -87,16 +87,25 @@ export function countUnreadReplies({ bodyBytes }: Pick<Load, 'bodyBytes'>): Requ
   };
 }
 
-/** Resolves when the client can take more, has disconnected, or when the signal aborts. */
-export function untilWritable(res: Writable, signal: StopSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      res.off('drain', settle).off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    res.on('drain', settle).on('close', settle);
-    signal.addEventListener('abort', settle);
-    if (res.destroyed || signal.aborted) settle();
-  });
+/**
+ * Returns how to wait until the client can take more, has disconnected, or the signal aborts. Everything that waits at a
+ * time waits together, since the last words of a large answer are written without waiting for each.
+ */
+export function awaitWritable(res: Writable, signal: StopSignal): () => Promise<void> {
+  let waiting: Promise<void> | undefined;
+  return () => (waiting ??= wait());
+
+  function wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        res.off('drain', settle).off('close', settle);
+        signal.removeEventListener('abort', settle);
+        waiting = undefined;
+        resolve();
+      };
+      res.on('drain', settle).on('close', settle);
+      signal.addEventListener('abort', settle);
+      if (res.destroyed || signal.aborted) settle();
+    });
+  }
 }

@@ -7,7 +7,7 @@ import type { EventSink, Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
 import type { EventStreamOptions } from '../http/responses/event-stream.ts';
 import { createPiecesWriter, type Pieces } from '../http/responses/json-pieces.ts';
-import { countUnread, untilWritable } from '../http/stalled-client.ts';
+import { countUnread, awaitWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
@@ -86,6 +86,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameR
   function openStream({ signal, eventMs, keepAliveEvents, heldBytes, echo }: FrameStreamOptions): EventSink {
     if (isServed) return FOR_NOBODY;
     const pieces = createPiecesWriter(echo);
+    const untilWritable = awaitWritable(socket, signal);
     const silence = setTimeout(() => {
       // A client that does not read needs no keep-alive, which would only fill memory.
       if (!socket.writableNeedDrain) sendAll(keepAliveEvents());
@@ -99,7 +100,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameR
         sendAll(events);
         if (!socket.writableNeedDrain) return undefined;
         noteUnread(heldBytes());
-        return untilWritable(socket, signal);
+        return untilWritable();
       },
       end(events) {
         clearTimeout(silence);

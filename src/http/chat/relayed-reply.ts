@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { ByteSink } from '../../requests/incoming.ts';
 import { openChunkedBody } from '../chunked-body.ts';
-import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
+import { awaitWritable, closeWhenStalled } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface RelayedReplyOptions {
@@ -25,13 +25,14 @@ export function openRelayedStream(res: ServerResponse, options: RelayedReplyOpti
   res.writeHead(options.status, options.headers);
   res.flushHeaders();
   const body = openChunkedBody(res);
+  const untilWritable = awaitWritable(res, signal);
   closeWhenStalled(res, stallMs);
 
   return {
     write(bytes) {
       if (bytes.length === 0 || res.destroyed) return undefined;
       tail = bytes.length < LONGEST_BLANK_LINE ? Buffer.concat([tail.subarray(-LONGEST_BLANK_LINE), bytes]) : bytes;
-      return body.write(bytes) ? undefined : untilWritable(res, signal);
+      return body.write(bytes) ? undefined : untilWritable();
     },
     end: () => body.end(),
     finish: () => endWith('[DONE]'),
@@ -58,6 +59,7 @@ function endsEvent(bytes: Uint8Array): boolean {
 /** Holds the last read back, so that a client that has the whole reply finds a final record. */
 export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptions): ByteSink {
   const { signal, stallMs } = options;
+  const untilWritable = awaitWritable(res, signal);
   let last: Uint8Array | undefined;
 
   return {
@@ -67,7 +69,7 @@ export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptio
       last = bytes;
       if (previous === undefined) return undefined;
       begin();
-      return res.write(previous) ? undefined : untilWritable(res, signal);
+      return res.write(previous) ? undefined : untilWritable();
     },
     end,
     finish: end,

@@ -6,7 +6,7 @@ import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { openChunkedBody } from '../chunked-body.ts';
 import { takeBytes } from '../access/load.ts';
-import { closeWhenStalled, countUnread, untilWritable } from '../stalled-client.ts';
+import { closeWhenStalled, countUnread, awaitWritable } from '../stalled-client.ts';
 import { onceServed } from '../until-served.ts';
 
 export interface EventStreamOptions {
@@ -48,6 +48,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
     // Node holds back the first write of a turn, with the headers, until the turn is over.
     () => process.nextTick(() => res.destroy()),
   );
+  const untilWritable = awaitWritable(res, options.signal);
   closeWhenStalled(res, options.stallMs);
   onceServed(res, stopTimers);
 
@@ -58,7 +59,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       events.refresh();
       if (body.write(textOf(batch))) return undefined;
       noteUnread(options.heldBytes());
-      return untilWritable(res, options.signal);
+      return untilWritable();
     },
     end(batch) {
       stopTimers();
