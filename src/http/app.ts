@@ -31,7 +31,6 @@ import { createRequestRoutes } from './records/requests.ts';
 import { showUsage, showUsageOfAll } from './records/usage.ts';
 import { showUsageTotals } from './records/usage-totals.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
-import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
 import type { Services } from './services.ts';
 import { countUnreadReplies } from './stalled-client.ts';
@@ -83,7 +82,7 @@ function addApi(app: Express, services: Services): void {
   const create = ['/api/v1/responses', '/v1/responses'];
   // Who is refused here has no limits yet that `late` could tell.
   app.post(create, enter);
-  app.post(create, limitTokens, postResponse(services), late);
+  app.post(create, limitTokens, postResponse(services, 'responses'), late);
   const api = express.Router();
   api.use(enter);
   api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
@@ -91,7 +90,10 @@ function addApi(app: Express, services: Services): void {
     .route('/responses/input_tokens')
     .post(limitCounts, watch, countInputTokens(services), late)
     .all(methodNotAllowed('POST'));
-  api.route('/responses/compact').post(limitTokens, postCompaction(services), late).all(methodNotAllowed('POST'));
+  api
+    .route('/responses/compact')
+    .post(limitTokens, postResponse(services, 'responses.compact'), late)
+    .all(methodNotAllowed('POST'));
   api.use(['/requests', '/usage', '/key'], countUnreadReplies(load));
   api.route('/requests').get(limitReads, limitListsOfRecords, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));

@@ -9,6 +9,7 @@ import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
 import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
+import { replyHeadOf } from '../incoming.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
 import type { InputToCount } from '../../requests/preparation/count.ts';
@@ -42,7 +43,7 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const headers = await options.admission.admitFree(caller.key, input);
     const window = options.models.present?.find(input.model, input.backendModel)?.context_window;
     const counted = await count(input, { caller, signal: untilServed(res) }, options);
-    nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, input.leftOut);
+    nameLeftOut(replyHeadOf(res), input.leftOut);
     res.set(headers).json({
       object: 'response.input_tokens',
       ...counted,

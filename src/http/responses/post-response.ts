@@ -1,7 +1,9 @@
 import type { RequestHandler } from 'express';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
+import type { IncomingCreate } from '../../requests/incoming.ts';
 import { readIncoming } from '../incoming.ts';
+import { toCompactionPieces } from './compaction-resource.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { createJsonReply } from './reply.ts';
@@ -16,20 +18,27 @@ export interface PostResponseOptions {
   readonly preparation: Pick<Preparation, 'response'>;
 }
 
-const OPTIONS = { endpoint: 'responses' } as const;
-
-/** `POST /api/v1/responses` */
-export function postResponse(services: RespondServices & PostResponseOptions): RequestHandler {
-  const { headerHoldMs, keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
+/** `POST /api/v1/responses`, and `POST /api/v1/responses/compact`: a response that is nothing but a compaction. */
+export function postResponse(
+  services: RespondServices & PostResponseOptions,
+  endpoint: IncomingCreate['endpoint'],
+): RequestHandler {
+  const { headerHoldMs, estimator, preparation } = services;
+  const { keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
 
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
     await respond(
       {
         ...incoming,
-        ...OPTIONS,
-        prepare: (backend) => services.preparation.response(incoming, OPTIONS, backend),
-        openReply(translator, { stream, echo }, signal) {
+        endpoint,
+        prepare: (backend) => preparation.response(incoming, { endpoint }, backend),
+        openReply(translator, plan, signal) {
+          const { stream, echo } = plan;
+          if (endpoint === 'responses.compact') {
+            const parts = { plan, caller: incoming.caller.identity, estimator };
+            return createJsonReply(res, { toPieces: () => toCompactionPieces(translator, parts) });
+          }
           if (!stream)
             return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
           const timing = { commentMs, eventMs, stallMs };
