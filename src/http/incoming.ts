@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { DuplicateReply } from '../contract/types.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
+import type { ReplyHead } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { callerOf } from './access/authenticate.ts';
@@ -23,19 +24,25 @@ export async function readIncoming(
   const bytes = await readJsonBody(req, { maxBytes });
   // Methods instead of getters: V8 makes a type for each literal with getters (core/writable.ts).
   return {
-    facts: factsOf(res),
+    ...replyHeadOf(res),
     caller: callerOf(res),
     idempotencyKey,
     body: { bytes },
     baseUrl: () => baseUrlOf(req, publicBaseUrl),
-    hasReplyBegun: () => res.headersSent,
     isServed: () => res.closed,
     onceServed: (listener) => onceServed(res, () => listener(res.writableFinished)),
-    setHeader: (name, value) => void res.setHeader(name, value),
     sendDuplicate(status, record, error) {
       // `status_url` shows the record's own error, which would be read as one of this reply.
       const { error: _own, ...rest } = record;
       res.status(status).json(error === undefined ? rest : ({ ...record, error } satisfies DuplicateReply));
     },
+  };
+}
+
+export function replyHeadOf(res: Response): ReplyHead {
+  return {
+    facts: factsOf(res),
+    hasReplyBegun: () => res.headersSent,
+    setHeader: (name, value) => void res.setHeader(name, value),
   };
 }

@@ -27,13 +27,16 @@ export interface AcceptServices extends DuplicateServices {
   readonly steadyMs: () => number;
 }
 
-export interface Accepted {
-  readonly kind: 'accepted';
-  readonly unique: UniquePart;
-  readonly createdAtMs: number;
+export interface Opened {
   readonly run: RunningRequest;
   readonly record: OpenRecord;
   readonly bill: Bill;
+}
+
+export interface Accepted extends Opened {
+  readonly kind: 'accepted';
+  readonly unique: UniquePart;
+  readonly createdAtMs: number;
   /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
 }
@@ -68,10 +71,8 @@ export async function accept(
   });
   try {
     const decision = await decide(draft, incoming, plan, services);
-    if (decision.kind === 'accepted') {
-      const opened = openBoth({ ...decision, incoming, plan, draft, clock, run, mayHold }, services);
-      return { kind: 'accepted', unique: facts.unique, createdAtMs: draft.createdAtMs, run, ...opened };
-    }
+    if (decision.kind === 'accepted')
+      return toAccepted({ ...decision, incoming, plan, draft, clock, run, mayHold }, services);
     release(run, incoming);
     return decision;
   } catch (refusal) {
@@ -97,13 +98,17 @@ interface Begun {
   readonly write?: () => Promise<unknown>;
 }
 
-function openBoth(
+function toAccepted(
   { incoming, plan, draft, clock, run, mayHold, admitted, taken, write }: Started,
   { store, estimator, keyOwner }: AcceptServices,
-): Pick<Accepted, 'record' | 'bill' | 'release'> {
+): Accepted {
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
   const { estimatedInputTokens } = draft;
   return {
+    kind: 'accepted',
+    unique: incoming.facts.unique,
+    createdAtMs: draft.createdAtMs,
+    run,
     record: openRecord({
       draft,
       store,
@@ -155,9 +160,9 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
  * idempotency key a request repeats none.
  */
 export async function findDuplicate(
-  { caller, idempotencyKey, body }: Pick<Incoming, 'caller' | 'idempotencyKey' | 'body'>,
+  { caller, idempotencyKey, body }: Incoming,
   endpoint: RecordDraft['endpoint'],
-  { store, identities }: Pick<AcceptServices, 'store' | 'identities'>,
+  { store, identities }: AcceptServices,
   bodyDigest?: Uint8Array,
 ): Promise<StoredRecord | undefined> {
   if (idempotencyKey === undefined) return undefined;
@@ -193,15 +198,11 @@ async function decide(
  * Returns whether the backend may be called beside the commit. An idempotency key, funds and limits
  * are decided by the commit, and a store that fails would make each call a waste.
  */
-function mayOverlap({ idempotency }: RecordDraft, { caller }: Incoming, store: Pick<Store, 'isFailing'>): boolean {
+function mayOverlap({ idempotency }: RecordDraft, { caller }: Incoming, store: Store): boolean {
   return idempotency === undefined && !isLimited(caller.key) && !store.isFailing();
 }
 
-async function write(
-  draft: RecordDraft,
-  admitted: AdmissionTerms,
-  store: Pick<Store, 'accept'>,
-): Promise<Begun | Duplicate> {
+async function write(draft: RecordDraft, admitted: AdmissionTerms, store: Store): Promise<Begun | Duplicate> {
   const { hold } = admitted;
   const acceptance = await store.accept(hold === undefined ? draft : { ...draft, hold });
   switch (acceptance.kind) {

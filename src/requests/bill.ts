@@ -19,7 +19,7 @@ export interface Bill {
 }
 
 export interface BillOptions {
-  readonly incoming: Pick<Incoming, 'caller' | 'facts'>;
+  readonly incoming: Incoming;
   readonly plan: Plan;
   readonly estimatedInputTokens: number;
   readonly admitted: AdmissionTerms;

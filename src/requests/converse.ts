@@ -18,7 +18,7 @@ import type { EventTelling } from './telling.ts';
 export interface Conversation {
   readonly backend: RoutedChatBackend;
   readonly exposeUpstream: boolean;
-  readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
+  readonly incoming: IncomingCreate;
   /** Makes the request for a backend of another kind, as `RoutedAskOptions` has it. */
   readonly move: RoutedAskOptions<ChatBody>['move'] | undefined;
   readonly compaction: Compaction | undefined;
@@ -31,7 +31,7 @@ const USAGE_WAIT_MS = 5000;
 
 /** Resolves when the response has ended, whose last events `telling` has kept. Does not throw. */
 export async function converse(
-  { translation, route: ofAnswer }: Pick<ResponsePlan, 'translation' | 'route'>,
+  { translation, route: ofAnswer }: ResponsePlan,
   { backend, exposeUpstream, incoming, move, compaction, translator, telling }: Conversation,
 ): Promise<void> {
   const { facts } = incoming;

@@ -42,6 +42,13 @@ export interface RequestFacts {
   isToldEarly: boolean;
 }
 
+/** The head of a reply. Its headers can be set until it has begun. */
+export interface ReplyHead {
+  readonly facts: RequestFacts;
+  readonly hasReplyBegun: () => boolean;
+  readonly setHeader: (name: string, value: string) => void;
+}
+
 export interface CountedCaller {
   /** The name of the caller in the store. */
   readonly name: string;
@@ -79,11 +86,7 @@ export function isFault({ errorCode }: RequestFacts, { status }: RequestEnd): bo
 }
 
 /** Notes a read of the backend's answer. */
-export function noteRead(
-  facts: Pick<RequestFacts, 'chunks' | 'firstOutputAtMs'>,
-  chunks: number,
-  hasOutput: boolean,
-): void {
+export function noteRead(facts: RequestFacts, chunks: number, hasOutput: boolean): void {
   facts.chunks += chunks;
   if (hasOutput) facts.firstOutputAtMs ??= performance.now();
 }
@@ -96,8 +99,8 @@ export function noteBackendCall(facts: RequestFacts): Readonly<Record<string, st
 
 /** Notes the backend that is asked now. The caller sees which of several it is only if it may. */
 export function noteUpstream(
-  { facts, hasReplyBegun, setHeader }: UpstreamReply,
-  { name, isOnly }: Pick<BackendSpec, 'name' | 'isOnly'>,
+  { facts, hasReplyBegun, setHeader }: ReplyHead,
+  { name, isOnly }: BackendSpec,
   isExposed: boolean,
 ): void {
   facts.wasSent = true;
@@ -107,10 +110,7 @@ export function noteUpstream(
 }
 
 /** Notes whose request it is. */
-export function noteCaller(
-  facts: Pick<RequestFacts, 'keyPrefix' | 'group' | 'counted'>,
-  { identity: [name], key, holder }: NotedCaller,
-): void {
+export function noteCaller(facts: RequestFacts, { identity: [name], key, holder }: NotedCaller): void {
   facts.keyPrefix = key?.prefix;
   facts.group = key?.group?.name;
   facts.counted = { name, groupId: key?.group?.groupId ?? null, isStranger: () => holder().isStranger };
@@ -123,10 +123,4 @@ interface NotedCaller {
     readonly group: { readonly groupId: GroupId; readonly name: string } | null;
   };
   readonly holder: () => { readonly isStranger: boolean };
-}
-
-interface UpstreamReply {
-  readonly facts: Pick<RequestFacts, 'upstream' | 'wasSent'>;
-  readonly hasReplyBegun: () => boolean;
-  readonly setHeader: (name: string, value: string) => void;
 }

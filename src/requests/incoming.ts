@@ -8,7 +8,7 @@ import type { Translator } from '../core/reply/translator.ts';
 import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
-import type { RequestFacts } from './facts.ts';
+import type { ReplyHead } from './facts.ts';
 import type { ChatPlan, ResponsePlan } from './plan.ts';
 
 /** It never holds the key itself. */
@@ -38,18 +38,15 @@ export interface Body {
   bytes: Buffer;
 }
 
-export interface Incoming {
-  readonly facts: RequestFacts;
+export interface Incoming extends ReplyHead {
   readonly caller: Caller;
   readonly idempotencyKey: string | undefined;
   readonly body: Body;
   baseUrl(): string;
-  hasReplyBegun(): boolean;
   /** Whether the client has the whole reply, or has disconnected. */
   isServed(): boolean;
   /** Calls the listener once; never if `isServed` is true already. */
   onceServed(listener: (hasWholeReply: boolean) => void): void;
-  setHeader(name: string, value: string): void;
   /** Without an error, the reply does not have the record's own either. */
   sendDuplicate(status: number, record: RequestRecord, error: ErrorFields | undefined): void;
 }

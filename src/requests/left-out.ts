@@ -1,6 +1,6 @@
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Translation } from '../core/request/request.ts';
-import type { Incoming } from './incoming.ts';
+import type { ReplyHead, RequestFacts } from './facts.ts';
 import type { LeftOut } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';
@@ -20,25 +20,18 @@ export function leftOutOf(translation: Omissions): LeftOut {
   return leftOut;
 }
 
-/** Names what was left out in headers of the reply, and in the log line. */
-export function nameLeftOut(reply: LeftOutReply, leftOut: LeftOut): void {
+/** Names what was left out in headers of the reply, unless it has begun, and in the log line. */
+export function nameLeftOut({ facts, setHeader, hasReplyBegun }: ReplyHead, leftOut: LeftOut): void {
   for (const [header, list] of Object.entries(leftOut)) {
-    reply.setHeader(header, list);
-    reply.facts.leftOut = { ...reply.facts.leftOut, [header]: list };
+    if (!hasReplyBegun()) setHeader(header, list);
+    facts.leftOut = { ...facts.leftOut, [header]: list };
   }
-}
-
-/** Names what is left out for another backend. The headers are missing if the reply has begun. */
-export function nameMoved({ facts, setHeader, hasReplyBegun }: IgnoringReply, leftOut: LeftOut): void {
-  nameLeftOut({ facts, setHeader: hasReplyBegun() ? () => undefined : setHeader }, leftOut);
 }
 
 interface Omissions extends Pick<Translation, 'droppedItems'> {
   readonly tools: Pick<Translation['tools'], 'dropped'>;
   readonly parameters: Pick<Translation['parameters'], 'ignored'>;
 }
-
-type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };
 
 /** The parameters of the caller by the chat fields that carry them. Others are not the caller's. */
 const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string>>> = {
@@ -61,22 +54,17 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'tools.strict': 'tools.strict',
 };
 
-/** Names the parameters that the backend refused. The header is missing if the reply has begun. */
-export function nameRefused(reply: IgnoringReply, fields: BegunAnswer['leftOut']): void {
-  const { facts } = reply;
-  const before = facts.leftOut?.[IGNORED]?.split(', ') ?? [];
+/** Names the parameters that the backend refused. */
+export function nameRefused(reply: ReplyHead, fields: BegunAnswer['leftOut']): void {
+  const before = reply.facts.leftOut?.[IGNORED]?.split(', ') ?? [];
   const list = toHeaderList([...before, ...fields.flatMap((field) => PARAMETERS[field] ?? [])]);
-  if (list === '') return;
-  facts.leftOut = { ...facts.leftOut, [IGNORED]: list };
-  if (!reply.hasReplyBegun()) reply.setHeader(IGNORED, list);
+  if (list !== '') nameLeftOut(reply, { [IGNORED]: list });
 }
 
 /** Names state that the backend wants back and that is too long for a client to carry. */
-export function nameUnsealed(facts: LeftOutReply['facts']): void {
+export function nameUnsealed(facts: RequestFacts): void {
   facts.leftOut = { ...facts.leftOut, encrypted_content: 'too long' };
 }
-
-type IgnoringReply = LeftOutReply & Pick<Incoming, 'hasReplyBegun'>;
 
 /** Many clients accept at most 16 KiB of headers, and lose a reply with more. */
 const MAX_NAMES = 32;

@@ -31,9 +31,10 @@ const USAGE_AFTER_LEAVING_MS = 1000;
 
 /** Returns how to read an answer of the backend to a request that may end before it. */
 export function readOn<Read extends WholeOrNot>(
-  { signal, whenReady }: Pick<Telling, 'signal' | 'whenReady'>,
+  telling: Telling,
   { awaitsUsage, take, takeUsage }: Reader<Read>,
 ): ReadingOn<Read> {
+  const { signal } = telling;
   const controller = createStopController();
   let timer: NodeJS.Timeout | undefined;
   signal.addEventListener('abort', leave);
@@ -49,7 +50,7 @@ export function readOn<Read extends WholeOrNot>(
         takeUsage(read);
         return undefined;
       }
-      const notReady = whenReady(read.done);
+      const notReady = telling.whenReady(read.done);
       if (notReady === undefined) return take(read)?.catch(unlessForUsage);
       return notReady.then(
         () => take(read)?.catch(unlessForUsage),

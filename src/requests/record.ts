@@ -45,8 +45,8 @@ export interface OpenRecord {
 
 export interface RecordOptions {
   readonly draft: RecordDraft;
-  readonly store: Pick<Store, 'record' | 'finish' | 'discard'>;
-  readonly facts: Pick<RequestFacts, 'log' | 'isToldEarly'>;
+  readonly store: Store;
+  readonly facts: RequestFacts;
   /** Writes the beginning, or rejects with the reason why there is no record. Absent if that is done. */
   readonly write?: (() => Promise<unknown>) | undefined;
   /** Whether nothing depends on the beginning, so that it may be written with the end. */

@@ -6,7 +6,8 @@ import type { RelayedAnswer } from '../backend/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
 import { isWhole } from '../core/reply/usage.ts';
-import { accept, type Accepted, type AcceptServices } from './accept.ts';
+import { accept, type AcceptServices } from './accept.ts';
+import type { Bill } from './bill.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { IncomingChat } from './incoming.ts';
@@ -35,7 +36,8 @@ export async function relayChat(incoming: IncomingChat, services: RelayServices)
   }
 }
 
-interface Relaying extends Pick<Accepted, 'bill'> {
+interface Relaying {
+  readonly bill: Bill;
   readonly incoming: IncomingChat;
   readonly plan: ChatPlan;
   readonly telling: Telling;

@@ -19,7 +19,7 @@ import { converse } from './converse.ts';
 import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
-import { nameLeftOut, nameMoved, nameUnsealed } from './left-out.ts';
+import { nameLeftOut, nameUnsealed } from './left-out.ts';
 import { moverOf } from './move.ts';
 import { nextTurn } from './next-turn.ts';
 import type { ResponsePlan } from './plan.ts';
@@ -59,7 +59,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
         prepare: (backend) => incoming.prepare(backend),
         use(next) {
           if (next.compaction !== undefined || !accepted.bill.move(next)) return undefined;
-          nameMoved(incoming, next.leftOut);
+          nameLeftOut(incoming, next.leftOut);
           translator.readFrom(readingOf(incoming, next, services));
           return next.translation.chat;
         },

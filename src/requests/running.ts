@@ -99,7 +99,7 @@ export function createRunningRequests(): RunningRequests {
 }
 
 /** Throws ApiError `gateway_draining` during a drain. */
-export function refuseWhileDraining({ draining }: Pick<RunningRequests, 'draining'>): void {
+export function refuseWhileDraining({ draining }: RunningRequests): void {
   if (draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
 }
 

@@ -14,7 +14,8 @@ import type { Translator } from '../core/reply/translator.ts';
 import { NOTHING_REPORTED } from '../core/reply/usage.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { ResponseEvent } from '../contract/types.ts';
-import type { Accepted } from './accept.ts';
+import type { Opened } from './accept.ts';
+import type { ReplyHead } from './facts.ts';
 import { failureToTell } from './failure-told.ts';
 import type { ByteReply, EventReply, EventSink, Incoming } from './incoming.ts';
 import { nextTurn } from './next-turn.ts';
@@ -43,10 +44,7 @@ export interface Telling {
 const NOTHING_CAME = { incompleteReason: null, reported: NOTHING_REPORTED, outputLength: 0 } as const;
 
 /** Returns when a client may be told of a request that was accepted. */
-export function openTelling(
-  incoming: Pick<Incoming, 'facts' | 'hasReplyBegun' | 'setHeader'>,
-  { run, record, bill }: Pick<Accepted, 'run' | 'record' | 'bill'>,
-): Telling {
+export function openTelling(incoming: ReplyHead, { run, record, bill }: Opened): Telling {
   const { facts } = incoming;
   return { signal: run.signal, whenReady, failureOf, end, endThrown, isAllowed };
 
@@ -126,7 +124,7 @@ const SAID_WITHIN_MS = 20;
 export function tellEvents(
   telling: Telling,
   translator: Translator,
-  { reply, onceServed }: { readonly reply: EventReply } & Pick<Incoming, 'onceServed'>,
+  { reply, onceServed }: { readonly reply: EventReply; readonly onceServed: Incoming['onceServed'] },
 ): EventTelling {
   const { headerHoldMs } = reply;
   let sink: EventSink | undefined;

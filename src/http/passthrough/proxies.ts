@@ -5,7 +5,7 @@ import { withKey } from '../../backend/key-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Route } from '../../core/routes.ts';
 import { noteUpstream } from '../../requests/facts.ts';
-import { factsOf } from '../../telemetry/reply-facts.ts';
+import { replyHeadOf } from '../incoming.ts';
 import type { Forwarding, Proxy } from './relay.ts';
 
 export interface RoutedForwarding extends Forwarding {
@@ -51,7 +51,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
         const place = await beginFor(res, { route, caller }, tried);
         const { spec, chat } = place;
         tried.add(spec.name);
-        noteUpstream(toReply(res), spec, exposeUpstream);
+        noteUpstream(replyHeadOf(res), spec, exposeUpstream);
         try {
           const backendHeaders = withKey(forwarding.backendHeaders, spec);
           await proxyOf(chat).forward(req, res, { ...forwarding, backendHeaders });
@@ -67,14 +67,6 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
         }
       }
     },
-  };
-}
-
-function toReply(res: Response) {
-  return {
-    facts: factsOf(res),
-    hasReplyBegun: () => res.headersSent,
-    setHeader: (name: string, value: string) => void res.setHeader(name, value),
   };
 }
 
