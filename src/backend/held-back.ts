@@ -1,6 +1,6 @@
 /** Holds an answer back until it says something, so that another backend can still be asked when it breaks off before. */
 
-import type { ChunkOrText } from '../core/chat.ts';
+import type { ChatChunk } from '../core/chat.ts';
 import { saysNothing } from '../core/reply/chunk.ts';
 import { brokenOff } from '../core/reply/finish-reason.ts';
 import type { RelayedRead } from './answer.ts';
@@ -16,7 +16,7 @@ export async function askForOutput(
   listener: AnswerListener,
   ask: (listener: AnswerListener) => Promise<void>,
 ): Promise<void> {
-  let held: { readonly answer: BegunAnswer; readonly chunks: ChunkOrText[] } | undefined;
+  let held: { readonly answer: BegunAnswer; readonly chunks: ChatChunk[] } | undefined;
   await ask({
     begin: (answer) => void (held = { answer, chunks: [] }),
     take(batch) {
@@ -72,9 +72,8 @@ export async function relayForOutput(
   return refusal;
 }
 
-/** A text repeats a chunk that has said something. */
-function isSilent(chunks: readonly ChunkOrText[]): boolean {
-  return chunks.every((chunk) => typeof chunk !== 'string' && saysNothing(chunk));
+function isSilent(chunks: readonly ChatChunk[]): boolean {
+  return chunks.every((chunk) => saysNothing(chunk));
 }
 
 /** Only the last read can have an end. */

@@ -1,11 +1,11 @@
-import type { ChatChunk, ChunkOrText } from '../core/chat.ts';
+import type { ChatChunk } from '../core/chat.ts';
 import { BACKSLASH, endOfString, isObject, listOf, QUOTE, readJson } from '../core/json.ts';
-import { choiceOf, onlyWordsOf } from '../core/reply/chunk.ts';
+import { choiceOf } from '../core/reply/chunk.ts';
 
 /**
  * Most events of a stream equal the one before but for the words of the model, and for what some
- * backends stamp and count beside them. Parsing only these saves 13 to 18 % of the CPU time of a
- * burst, and of one with new stamps and counts in each event 20 % of what runs in JavaScript.
+ * backends stamp and count beside them. Parsing only these halves what it takes to read, translate
+ * and write an event of a burst: 0.5 µs in place of 1.2.
  */
 export interface RepeatedChunks {
   /** Finds the event at this place. A parser must read it if it has no chunk here. */
@@ -16,7 +16,7 @@ export interface RepeatedChunks {
 
 export interface FoundEvent {
   /** Says what the parser would read. */
-  readonly chunk?: ChunkOrText;
+  readonly chunk?: ChatChunk;
   readonly end: number;
 }
 
@@ -71,13 +71,6 @@ const MAX_DIGITS = 15;
 const FIRST_PRINTABLE = 0x20;
 /** V8 copies up to 12 characters. A longer slice would keep the whole text in memory. */
 const MAX_WORD = 12;
-
-/** Returns the chunks as they were sent, words in a copy of the chunk before them. */
-export function wholeChunks(chunks: readonly ChunkOrText[]): ChatChunk[] {
-  const whole: ChatChunk[] = [];
-  for (const chunk of chunks) whole.push(typeof chunk === 'string' ? withWords(whole.at(-1) ?? {}, chunk) : chunk);
-  return whole;
-}
 
 /** Begins at the start of a stream, whose text must be given in order. */
 export function createRepeatedChunks(): RepeatedChunks {
@@ -180,16 +173,7 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
   const toCopy = places.length === probes.length ? createCopier(chunk, places) : undefined;
   if (toCopy === undefined) return undefined;
   const event = literalsOf(`data: ${data}\n\n`, scalars.map(behindField));
-  return scalars.length === 1 && saysOnlyWords(chunk)
-    ? matchWords(event)
-    : matchBetween(event, scalars, places, toCopy);
-}
-
-/** Whether another chunk that differs in its words alone says nothing else that is new. */
-function saysOnlyWords(chunk: ChatChunk): boolean {
-  const said = onlyDeltaOf(chunk);
-  const isFirst = said !== undefined && said.choice === choiceOf(chunk);
-  return isFirst && onlyWordsOf(said.delta) !== undefined;
+  return matchBetween(event, scalars, places, toCopy);
 }
 
 /** No other words have the same. */
@@ -232,14 +216,6 @@ interface Copy {
 /** No place is in it. */
 const NO_COUNTS: Record<string, unknown> = Object.freeze({});
 
-function withWords(chunk: ChatChunk, text: string): ChatChunk {
-  const copy = createCopier(chunk, [])?.();
-  const words = copy && onlyWordsOf(copy.delta);
-  if (copy === undefined || words === undefined) throw new RangeError('no words can repeat a chunk that has none');
-  copy.delta[words.field] = text;
-  return copy.chunk;
-}
-
 function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) | undefined {
   const said = onlyDeltaOf(chunk);
   if (said === undefined) return undefined;
@@ -251,20 +227,6 @@ function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) 
     const usage = counts === undefined ? NO_COUNTS : { ...counts };
     if (counts !== undefined) copy['usage'] = usage;
     return { chunk: copy, delta, usage };
-  };
-}
-
-function matchWords([before = '', after = '']: readonly string[]): Pattern {
-  return {
-    match(text, at) {
-      const start = at + before.length;
-      if (text.slice(at, start) !== before) return undefined;
-      const plainEnd = endOfPlainWord(text, start);
-      const end = plainEnd ?? endOfString(text, start + 1) + 1;
-      if (text.slice(end, end + after.length) !== after) return undefined;
-      const words = plainEnd === undefined ? readJson(text.slice(start, end)) : text.slice(start + 1, end - 1);
-      return typeof words === 'string' ? { chunk: words, end: end + after.length } : undefined;
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChatBatch, ChatChunk, ChunkOrText } from '../core/chat.ts';
+import type { ChatBatch, ChatChunk } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { excessOfText } from '../core/json-size.ts';
@@ -36,7 +36,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     maxBufferSize: MAX_EVENT_CHARACTERS,
   });
   const repeated = createRepeatedChunks();
-  let chunks: ChunkOrText[] = [];
+  let chunks: ChatChunk[] = [];
   let done = false;
   let failure: ApiError | undefined;
   let isUnparsed = false;
@@ -91,7 +91,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     isFinished ||= choicesOf(chunk).some(({ choice }) => finishReasonOf(choice) !== undefined);
   }
 
-  function noteRepeated(chunk: ChunkOrText): void {
+  function noteRepeated(chunk: ChatChunk): void {
     chunks.push(chunk);
     perhapsError = undefined;
   }

@@ -1,12 +1,9 @@
 /** A chunk, or a whole completion in that form. Every field is unknown until it is checked. */
 export type ChatChunk = Readonly<Record<string, unknown>>;
 
-/** A string is the text or the thought of a chunk that says nothing else, and otherwise equals the chunk before it. */
-export type ChunkOrText = ChatChunk | string;
-
 /** `done` is set when `[DONE]` came with these chunks of one read. */
 export interface ChatBatch {
-  readonly chunks: readonly ChunkOrText[];
+  readonly chunks: readonly ChatChunk[];
   readonly done: boolean;
 }
 

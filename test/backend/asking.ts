@@ -9,7 +9,6 @@ import {
   type RelayedRefusal,
   type RelayRequest,
 } from '../../src/backend/chat.ts';
-import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
 import type { Reuse } from '../../src/backend/reuse.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import type { ChatBody } from '../../src/core/encoded-chat.ts';
@@ -98,7 +97,7 @@ export async function collect(answer: ChatAnswer): Promise<ChatBatch[]> {
 }
 
 export function chunksOf(batches: readonly ChatBatch[]): ChatChunk[] {
-  return wholeChunks(batches.flatMap((batch) => batch.chunks));
+  return batches.flatMap((batch) => batch.chunks);
 }
 
 /** All the text, whether of deltas or of messages. */

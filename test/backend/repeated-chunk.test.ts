@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { assert, nat, property, string } from 'fast-check';
-import { createRepeatedChunks, wholeChunks } from '../../src/backend/repeated-chunk.ts';
-import type { ChatChunk, ChunkOrText } from '../../src/core/chat.ts';
+import { createRepeatedChunks, type FoundEvent } from '../../src/backend/repeated-chunk.ts';
+import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { casesOf, runs } from '../support/property.ts';
@@ -22,26 +22,13 @@ function eventOf(chunk: ChatChunk): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-/** An event as it is found, with its chunk as the backend sent it. */
-interface Found {
-  readonly chunk: ChatChunk | undefined;
-  readonly end: number;
-}
-
-function wholeAfter(last: ChatChunk, chunk: ChunkOrText | undefined): ChatChunk | undefined {
-  return chunk === undefined ? undefined : wholeChunks([last, chunk])[1];
-}
-
 /** Has read one event, and finds the next one. */
-function finderAfter(chunk: ChatChunk, data = JSON.stringify(chunk)): (text: string, at?: number) => Found {
+function finderAfter(chunk: ChatChunk, data = JSON.stringify(chunk)): (text: string, at?: number) => FoundEvent {
   const repeated = createRepeatedChunks();
   const event = `data: ${data}\n\n`;
   expect(repeated.next(event, 0)).to.deep.equal({ end: event.length });
   repeated.learn(data, chunk);
-  return (text, at = 0) => {
-    const found = repeated.next(text, at);
-    return { ...found, chunk: wholeAfter(chunk, found.chunk) };
-  };
+  return (text, at = 0) => repeated.next(text, at);
 }
 
 /** Has read two events of one form. */
@@ -50,7 +37,7 @@ function finderAfterTwo(
   second: ChatChunk,
   firstData = JSON.stringify(first),
   secondData = JSON.stringify(second),
-): (text: string) => Found {
+): (text: string) => FoundEvent {
   const repeated = createRepeatedChunks();
   for (const [data, chunk] of [
     [firstData, first],
@@ -59,10 +46,7 @@ function finderAfterTwo(
     expect(repeated.next(`data: ${data}\n\n`, 0).chunk).to.equal(undefined);
     repeated.learn(data, chunk);
   }
-  return (text) => {
-    const found = repeated.next(text, 0);
-    return { ...found, chunk: wholeAfter(second, found.chunk) };
-  };
+  return (text) => repeated.next(text, 0);
 }
 
 function isLearnt(chunk: ChatChunk, data = JSON.stringify(chunk)): boolean {
@@ -192,43 +176,7 @@ describe('a repeated chunk', () => {
     expect(find(eventOf(next)).chunk).to.deep.equal(next);
   });
 
-  const read = (first: ChatChunk): ChunkOrText | undefined => {
-    const repeated = createRepeatedChunks();
-    repeated.next(eventOf(first), 0);
-    repeated.learn(JSON.stringify(first), first);
-    return repeated.next(eventOf(first), 0).chunk;
-  };
-
-  for (const field of ['content', 'reasoning_content', 'reasoning']) {
-    it(`is its words alone, which go back into ${field}`, () => {
-      const chunk = withDelta({ [field]: 'Hello' });
-      expect(read(chunk)).to.equal('Hello');
-      expect(wholeChunks([chunk, ' world'])[1]).to.deep.equal(withDelta({ [field]: ' world' }));
-    });
-  }
-
-  it('is its words alone if nothing else in it would be read anew', () => {
-    expect(read(withDelta({ role: 'assistant', content: 'Hello', tool_calls: [], refusal: null }))).to.equal('Hello');
-    expect(read(withDelta({ content: 'Hello' }, { usage: { prompt_tokens: 1 }, citations: ['u'] }))).to.equal('Hello');
-  });
-
   const choice = { index: 0, delta: { content: 'Hello' } };
-  const whole: readonly { name: string; chunk: ChatChunk }[] = [
-    { name: 'a thought in two fields', chunk: withDelta({ reasoning_content: 'Hello', reasoning: 'Hello' }) },
-    { name: 'a thought beside text', chunk: withDelta({ reasoning_content: 'Hello', content: 'Hello' }) },
-    { name: 'a call', chunk: withDelta({ content: 'Hello', tool_calls: [{ index: 0, id: 'c' }] }) },
-    { name: 'a citation', chunk: withDelta({ content: 'Hello', annotations: [{ url: 'u' }] }) },
-    { name: 'the state of a message', chunk: withDelta({ content: 'Hello', extra_content: { google: {} } }) },
-    { name: 'another choice', chunk: { choices: [{ ...choice, index: 1 }] } },
-  ];
-  for (const { name, chunk } of whole) {
-    it(`is a whole chunk with ${name}`, () => expect(read(chunk)).to.deep.equal(chunk));
-  }
-
-  it('cannot repeat nothing', () => {
-    expect(() => wholeChunks(['Hello'])).to.throw(RangeError);
-  });
-
   const unknown: readonly { name: string; chunk: ChatChunk }[] = [
     { name: 'no words', chunk: withDelta({ role: 'assistant', content: '' }) },
     { name: 'no choice', chunk: { choices: [], usage: { prompt_tokens: 1 } } },
@@ -370,15 +318,12 @@ describe('a repeated chunk', () => {
     for (const { name, body } of streams) {
       const text = Buffer.from(body).toString();
       const repeated = createRepeatedChunks();
-      let last: ChatChunk = {};
       for (let at = 0; at < text.length;) {
-        const { chunk: found, end } = repeated.next(text, at);
-        const chunk = wholeAfter(last, found);
+        const { chunk, end } = repeated.next(text, at);
         const data = /^data: (\{.*\})\n\n$/.exec(text.slice(at, end))?.[1];
         const sent = data === undefined ? undefined : parse(data);
         if (chunk !== undefined) expect(JSON.stringify(chunk), name).to.equal(JSON.stringify(sent));
         else if (data !== undefined && sent !== undefined) repeated.learn(data, sent);
-        last = chunk ?? sent ?? last;
         if (chunk !== undefined) count += 1;
         at = end;
       }

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { wholeChunks } from '../../src/backend/repeated-chunk.ts';
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
@@ -23,7 +22,7 @@ function readAll(pieces: readonly (string | Uint8Array)[]): Outcome {
   reads.push(reader.end());
   const failure = reads.find((read) => read.failure !== undefined)?.failure;
   return {
-    chunks: wholeChunks(reads.flatMap((read) => read.chunks)),
+    chunks: reads.flatMap((read) => read.chunks),
     done: reads.some((read) => read.done),
     failure: failure?.code === 'upstream_error' ? failure.cause : failure?.code,
   };

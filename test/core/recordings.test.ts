@@ -7,7 +7,7 @@ import type { CreateResponse, OutputItem, ReasoningOutput, ResponseResource } fr
 import { askedOf, goOn } from '../support/conversation.ts';
 import { translate, type Answer } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';
-import { readAnswer, wholeAnswer } from '../support/read-answer.ts';
+import { readAnswer } from '../support/read-answer.ts';
 import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
 import { expectWellFormed } from '../support/well-formed.ts';
 
@@ -73,12 +73,12 @@ describe('the translator and recorded answers', () => {
     const { name, body } = recording;
 
     it(`reads ${name} alike byte by byte`, () => {
-      const read = (cuts?: Iterable<number>): string => JSON.stringify(wholeAnswer(readAnswer(body, cuts)));
+      const read = (cuts?: Iterable<number>): string => JSON.stringify(readAnswer(body, cuts));
       expect(read(body.keys())).to.equal(read());
     });
 
     it(`completes ${name} in no place but its end`, () => {
-      const { chunks } = wholeAnswer(readAnswer(body));
+      const { chunks } = readAnswer(body);
       for (let length = 0; length < chunks.length; length += Math.ceil(chunks.length / 25)) {
         const beginning = chunks.slice(0, length);
         const response = expectWellFormed(translate({ chunks: beginning, done: false }, toRequest(recording)));
@@ -88,12 +88,7 @@ describe('the translator and recorded answers', () => {
     });
 
     const answer = readAnswer(body);
-    it(`gives the same events for ${name} when no chunk is read as a text alone`, () => {
-      const request = toRequest(recording);
-      expect(translate(wholeAnswer(answer), request)).to.deep.equal(translate(answer, request));
-    });
-
-    const completion = answer.failure === undefined ? mergeChunks(wholeAnswer(answer)) : undefined;
+    const completion = answer.failure === undefined ? mergeChunks(answer) : undefined;
     if (completion === undefined) continue;
     it(`gives the response of ${name} for one completion that says the same`, () => {
       const request = toRequest(recording);

@@ -1,6 +1,6 @@
 /** The translator as the gateway opens it for a request, with ids and times that are the same in every run. */
 
-import type { ChatChunk, ChatRequest, ChunkOrText } from '../../src/core/chat.ts';
+import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import { DIALECTS, type Dialect, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
@@ -78,7 +78,7 @@ export function openMachine(
 
 /** What a backend's answer comes to, once it has been read. */
 export interface Answer {
-  readonly chunks: readonly ChunkOrText[];
+  readonly chunks: readonly ChatChunk[];
   /** `[DONE]` was in it. */
   readonly done: boolean;
   readonly failure?: ApiError | undefined;

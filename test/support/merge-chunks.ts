@@ -1,7 +1,7 @@
 /** The chunks of a stream as the one completion that says the same. It is written apart from the translator, which it serves to check. */
 
 import type { ChatChunk } from '../../src/core/chat.ts';
-import type { WholeAnswer } from './read-answer.ts';
+import type { Answer } from './machine.ts';
 
 interface MergedCall {
   readonly index: unknown;
@@ -23,7 +23,7 @@ const REASONING_FIELDS = ['reasoning_content', 'reasoning'];
  * Takes the chunks of a stream. Returns undefined where no completion says the same: the stream was cut, the order of text
  * and calls would be lost, or it takes a guess to tell which call a piece belongs to.
  */
-export function mergeChunks({ chunks, done }: WholeAnswer): ChatChunk | undefined {
+export function mergeChunks({ chunks, done }: Answer): ChatChunk | undefined {
   const top: Record<string, unknown> = { object: 'chat.completion' };
   const message: Record<string, unknown> = { role: 'assistant', content: null };
   const choice: Record<string, unknown> = { index: 0, finish_reason: null, message };

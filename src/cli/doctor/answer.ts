@@ -1,6 +1,5 @@
 import { createAnswerReader } from '../../backend/answer-reader.ts';
 import { failureOf, ONLY_SETTINGS } from '../../backend/failures.ts';
-import { wholeChunks } from '../../backend/repeated-chunk.ts';
 import type { RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { beginCall, createCallList, findCall } from '../../core/reply/match-call.ts';
@@ -47,7 +46,7 @@ export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
   const reads = [reader.feed(Buffer.from(text)), reader.end()];
   const failure = reads.find((read) => read.failure !== undefined)?.failure;
   if (failure !== undefined) throw failure;
-  const chunks = wholeChunks(reads.flatMap((read) => read.chunks));
+  const chunks = reads.flatMap((read) => read.chunks);
   const isStream = !/^\s*\{/.test(text);
   return {
     ...readChunks(chunks),

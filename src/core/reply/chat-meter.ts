@@ -1,4 +1,4 @@
-import type { ChatChunk, ChunkOrText } from '../chat.ts';
+import type { ChatChunk } from '../chat.ts';
 import { choicesOf, deltaOf, finishReasonOf, MAX_CHOICES } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { outputLengthOf } from './output-length.ts';
@@ -7,7 +7,7 @@ import { endOf, finishOf, givenUp, isCutOff, worseOf, type End, type Finish } fr
 import type { Writable } from '../writable.ts';
 
 export interface ChatMeter {
-  feed(chunk: ChunkOrText): void;
+  feed(chunk: ChatChunk): void;
   /** Counts output that was cut before it could be read, in UTF-16 code units. */
   addUnread(length: number): void;
   /** `done` says whether the answer had `[DONE]`, or was a whole completion. */
@@ -39,10 +39,6 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   const meter: Writable<ChatMeter> = {
     feed(chunk) {
       if (meter.ended) return;
-      if (typeof chunk === 'string') {
-        grow(chunk.length);
-        return;
-      }
       const choices = choicesOf(chunk);
       // vLLM and SGLang can count the one choice of a chunk beside it, and Moonshot counts each in itself.
       const isOfOne = choices.length === 1;

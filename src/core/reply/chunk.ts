@@ -62,9 +62,8 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
 
 const NO_REASON: ReadonlySet<string> = new Set(['', 'null']);
 
-/** The words of a delta, and the field that has them. */
+/** The words of a delta. */
 interface Words {
-  readonly field: string;
   readonly kind: 'text' | 'reasoning';
   readonly text: string;
 }
@@ -88,7 +87,7 @@ export function onlyWordsOf(delta: ChatChunk): Words | undefined {
   }
   const kind = WORDS_FIELDS.get(field);
   const words = delta[field];
-  return kind === undefined || typeof words !== 'string' ? undefined : { field, kind, text: words };
+  return kind === undefined || typeof words !== 'string' ? undefined : { kind, text: words };
 }
 
 /** Whether the value counts as absent in every field of a delta. */

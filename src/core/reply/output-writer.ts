@@ -34,8 +34,6 @@ export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions
 export interface OutputWriter {
   /** Words wait for `writeOthers`, if another choice had some before. */
   writeChoice(choice: ChatChunk, index: number): void;
-  /** Writes what `writeChoice` would for a choice like the last one that has these words instead. */
-  writeWords(text: string): void;
   writeCompaction(encryptedContent: string): void;
   setSources(sources: readonly Source[]): void;
   /** Writes the words of other choices that belong to the answer. `isSame` says that they repeat it. */
@@ -84,9 +82,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   let hasDeltas = false;
   /** Whether a piece of text may wait to be written. */
   let someWaits = false;
-  /** The kind of the last choice that said nothing but words. */
-  let wordsKind: 'text' | 'reasoning' = 'text';
-  let wordsIndex = 0;
   const others = new Map<number, Writable<TextPiece>[]>();
   let hasCitations = false;
   let hasImage = false;
@@ -105,9 +100,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       const logprobs = options.logprobs ? logprobsOf(choice, log.snapshot.top_logprobs) : [];
       const words = onlyWordsOf(delta);
       if (words !== undefined) {
-        wordsKind = words.kind;
-        wordsIndex = index;
-        if (wordsKind === 'reasoning') state?.readDelta(delta, isWhole);
+        if (words.kind === 'reasoning') state?.readDelta(delta, isWhole);
         output.length += takeText(words, index, isWhole, logprobs);
         hasDeltas ||= !isMessage;
         return;
@@ -127,9 +120,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       for (const piece of callPieces) {
         output.length += calls.add(piece, choiceNumber, openCalls) - piece.arguments.length;
       }
-    },
-    writeWords(text) {
-      output.length += takeText({ kind: wordsKind, text }, wordsIndex, false, []);
     },
     writeOthers(belongs) {
       for (const [index, pieces] of others) {

@@ -1,5 +1,5 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
-import type { ChatChunk, ChunkOrText } from '../chat.ts';
+import type { ChatChunk } from '../chat.ts';
 import { choicesOf, finishReasonOf, MAX_CHOICES, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, isCancel, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
@@ -26,7 +26,7 @@ export interface Translator {
   /** Must be called once and first. */
   start(): readonly ResponseEvent[];
   /** Takes what came in one read. */
-  feed(chunks: readonly ChunkOrText[]): readonly ResponseEvent[];
+  feed(chunks: readonly ChatChunk[]): readonly ResponseEvent[];
   /** Before the first chunk another backend may answer, whose chunks are read by these options. */
   readFrom(options: OutputWriterOptions): void;
   /** Must be called at most once, before the answer. */
@@ -86,10 +86,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     feed(chunks) {
       attempt(() => {
-        for (const chunk of chunks) {
-          if (typeof chunk === 'string') output.writeWords(chunk);
-          else readChunk(chunk);
-        }
+        for (const chunk of chunks) readChunk(chunk);
       });
       return takeEvents();
     },

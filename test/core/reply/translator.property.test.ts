@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { wholeChunks } from '../../../src/backend/repeated-chunk.ts';
-import type { ChatChunk, ChunkOrText } from '../../../src/core/chat.ts';
+import type { ChatChunk } from '../../../src/core/chat.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { CreateResponse, ResponseEvent } from '../../../src/contract/types.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
@@ -165,7 +164,7 @@ describe('the translator', () => {
     fc.assert(
       fc.property(anyAnswer, changes, anyWayOut, (name, changes, wayOut) => {
         const { chunks, request, settings } = answerOf(name);
-        const changed = structuredClone(wholeChunks(chunks));
+        const changed = structuredClone([...chunks]);
         for (const { chunk, place, value } of changes) replaceIn(changed[chunk % changed.length], place, value);
         expectSound(changed, wayOut, openMachine({ ...request, top_logprobs: 1 }, settings));
       }),
@@ -179,7 +178,7 @@ describe('the translator', () => {
         const { request, settings, chunks } = answerOf(one);
         const left = [...chunks];
         const right = [...answerOf(other).chunks];
-        const mixed: ChunkOrText[] = [];
+        const mixed: ChatChunk[] = [];
         while (left.length + right.length > 0) {
           const chunk = (fromOne.next().value === true ? left : right).shift();
           if (chunk !== undefined) mixed.push(chunk);
@@ -235,7 +234,7 @@ describe('the translator', () => {
   });
 
   /** Nothing throws, the stream is well-formed, and what goes over the wire is as the schema says. */
-  function expectSound(chunks: readonly ChunkOrText[], wayOut: string, machine: Machine): void {
+  function expectSound(chunks: readonly ChatChunk[], wayOut: string, machine: Machine): void {
     const batches = [
       machine.start(),
       ...chunks.map((chunk) => machine.feed([chunk])),
