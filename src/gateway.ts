@@ -176,47 +176,65 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
   });
 
-  const services: Services = {
-    ...config,
-    demo: isDemo,
-    nowMs,
-    steadyMs,
-    newUniquePart,
-    log,
-    keyOwner,
-    identities,
-    marks: createMark(secret, config.gatewaySecretPrevious),
-    sealers,
+  const books = {
     store,
     accounts,
-    rateLimits,
     admission,
+    identities,
+    marks: createMark(secret, config.gatewaySecretPrevious),
     prices,
     models,
-    backends,
-    listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
-    listLimits: shared?.joinLimits(listOwnLimits) ?? (async () => listOwnLimits()),
+    nowMs,
+  };
+  const requests = {
+    ...books,
+    steadyMs,
+    running,
+    keyOwner,
     backend: overrides.backend ?? failover,
     relay: failover,
-    refusals: backends.refusals,
-    inputCounter: backends,
-    proxies,
-    running,
+    preparation,
     estimator,
+    sealers,
     itemMemory,
     usedFields,
-    preparation,
-    tokenizer,
-    observe,
-    stats,
-    metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
+    reasoningOutput: config.reasoningOutput,
+    duplicateStatus: config.duplicateStatus,
+    exposeUpstream: config.exposeUpstream,
+  };
+  const access = {
     authenticator: createAuthenticator({ ...config, accounts, acceptedCallers, identities, nowMs }),
     load,
+    rateLimits,
+    listLimits: shared?.joinLimits(listOwnLimits) ?? (async () => listOwnLimits()),
     // A silent client has the same time as a silent backend.
     clientStallMs: config.idleTimeoutMs,
+  };
+  const telemetry = {
+    log,
+    observe,
+    newUniquePart,
+    stats,
+    metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
+  };
+  const services: Services = {
+    settings: config,
+    books,
+    requests,
+    access,
+    telemetry,
+    backends: {
+      demo: isDemo,
+      backends,
+      inputCounter: backends,
+      proxies,
+      refusals: backends.refusals,
+      listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
+    },
+    tokenizer,
     async loadWebSocket() {
       const { openWebSocket } = await import('./web-socket/handshake.ts');
-      return openWebSocket({ ...services, sockets });
+      return openWebSocket({ ...config, ...requests, ...access, ...telemetry, sockets });
     },
   };
 

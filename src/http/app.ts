@@ -32,92 +32,107 @@ import { showUsage, showUsageOfAll } from './records/usage.ts';
 import { showUsageTotals } from './records/usage-totals.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
 import { postResponse } from './responses/post-response.ts';
-import type { Services } from './services.ts';
+import type { RequestServices, Services, TelemetryServices } from './services.ts';
 import { countUnreadReplies } from './stalled-client.ts';
 import { onceServed } from './until-served.ts';
 
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
-  const { corsOrigins } = services;
-  const app = begin(services, services);
+  const { settings, requests, books, backends, telemetry } = services;
+  const { corsOrigins, metricsPort } = settings;
+  const app = begin(services, settings);
   // No page of another origin may administer.
   app.use('/admin/v1', createAdmin(services));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   addApi(app, services);
-  app.route('/').get(showLanding(services)).all(methodNotAllowed('GET'));
+  app
+    .route('/')
+    .get(showLanding({ ...settings, ...backends }))
+    .all(methodNotAllowed('GET'));
   app.route(['/docs', '/docs/:guide']).get(showDocs(services)).all(methodNotAllowed('GET'));
   app.route('/openapi.json').get(showOpenApi(services)).all(methodNotAllowed('GET'));
   app.route('/healthz').get(showHealth).all(methodNotAllowed('GET'));
-  app.route('/readyz').get(showReadiness(services)).all(methodNotAllowed('GET'));
+  app
+    .route('/readyz')
+    .get(showReadiness({ ...requests, ...books, ...backends, ...telemetry }))
+    .all(methodNotAllowed('GET'));
   app
     .route('/metrics')
-    .get(services.metricsPort === null ? metricsOf(services) : refuseMetrics)
+    .get(metricsPort === null ? metricsOf(services) : refuseMetrics)
     .all(methodNotAllowed('GET'));
-  app.use('/console', createConsole(services));
+  app.use('/console', createConsole({ ...settings, ...backends }));
   return end(app);
 }
 
 /** Returns the app of `METRICS_PORT`, which serves only the metrics. */
 export function createMetricsApp(services: Services): Express {
-  const { metricsHost, isMetricsLoopback } = services;
+  const { metricsHost, isMetricsLoopback } = services.settings;
   const app = begin(services, { host: metricsHost, isLoopback: isMetricsLoopback });
   app.route('/metrics').get(metricsOf(services)).all(methodNotAllowed('GET'));
   return end(app);
 }
 
 function addApi(app: Express, services: Services): void {
-  const { load, rateLimits, authMode } = services;
+  const { settings, requests, access, books, backends, telemetry, tokenizer } = services;
+  const { load, rateLimits, authenticator } = access;
+  const respond = { ...settings, ...requests, ...access };
   const limit = limitLoad(load);
   const limitTokens = [limitRate(rateLimits, { tokens: 1 }), limit];
   // Who has used up its tokens can still count them.
   const limitCounts = [limitRate(rateLimits, { tokens: 0 }), limit];
   const late = tellLimit(rateLimits);
-  const watch = watchRunning(services);
-  const requests = createRequestRoutes(services);
-  const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(services);
+  const watch = watchRunning(requests);
+  const records = createRequestRoutes({ ...settings, ...requests });
+  const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(books);
   // Who polls a lot can still cancel.
-  const { limitReads: limitCancels } = createReadLimits(services);
-  const enter = [takeKeyFromProtocols, authenticate(services.authenticator)];
+  const { limitReads: limitCancels } = createReadLimits(books);
+  const enter = [takeKeyFromProtocols, authenticate(authenticator)];
   // Most requests take this route, and Express tries the routes in order.
   const create = ['/api/v1/responses', '/v1/responses'];
   // Who is refused here has no limits yet that `late` could tell.
   app.post(create, enter);
-  app.post(create, limitTokens, postResponse(services, 'responses'), late);
+  app.post(create, limitTokens, postResponse(respond, 'responses'), late);
   const api = express.Router();
   api.use(enter);
   api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
   api
     .route('/responses/input_tokens')
-    .post(limitCounts, watch, countInputTokens(services), late)
+    .post(limitCounts, watch, countInputTokens({ ...settings, ...requests, ...books, ...backends, tokenizer }), late)
     .all(methodNotAllowed('POST'));
   api
     .route('/responses/compact')
-    .post(limitTokens, postResponse(services, 'responses.compact'), late)
+    .post(limitTokens, postResponse(respond, 'responses.compact'), late)
     .all(methodNotAllowed('POST'));
   api.use(['/requests', '/usage', '/key'], countUnreadReplies(load));
-  api.route('/requests').get(limitReads, limitListsOfRecords, requests.list).all(methodNotAllowed('GET'));
-  api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
-  api.route('/requests/:id/cancel').post(limitCancels, requests.cancel).all(methodNotAllowed('POST'));
-  api.route('/usage').get(limitReads, limitLists, showUsage(services)).all(methodNotAllowed('GET'));
-  api.route('/key').get(limitReads, limitLists, showKey(services)).all(methodNotAllowed('GET'));
+  api.route('/requests').get(limitReads, limitListsOfRecords, records.list).all(methodNotAllowed('GET'));
+  api.route('/requests/:id').get(limitReads, records.show).all(methodNotAllowed('GET'));
+  api.route('/requests/:id/cancel').post(limitCancels, records.cancel).all(methodNotAllowed('POST'));
+  api
+    .route('/usage')
+    .get(limitReads, limitLists, showUsage({ ...books, ...telemetry }))
+    .all(methodNotAllowed('GET'));
+  api
+    .route('/key')
+    .get(limitReads, limitLists, showKey({ ...books, ...access }))
+    .all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
-  if (authMode === 'managed') {
-    api
-      .route('/chat/completions')
-      .post(limitTokens, createChatCompletion(services), late)
-      .all(methodNotAllowed('POST'));
+  if (settings.authMode === 'managed') {
+    api.route('/chat/completions').post(limitTokens, createChatCompletion(respond), late).all(methodNotAllowed('POST'));
   }
   api.get('/models/*id', limitReads);
-  api.use(limit, watch, createPassthrough(services));
+  api.use(limit, watch, createPassthrough({ ...settings, ...requests, ...books, ...backends }));
   app.use(['/api/v1', '/v1'], api);
 }
 
 function createAdmin(services: Services): RequestHandler {
-  const { adminToken, accounts, identities, newUniquePart } = services;
+  const { settings, requests, access, books, backends, telemetry } = services;
+  const { adminToken } = settings;
+  const { identities } = books;
+  const { newUniquePart } = telemetry;
   if (adminToken === null) return notFound;
   const administration = createAdministration({
-    ...services,
-    accounts,
+    ...settings,
+    ...books,
     toHash: identities.keySecret,
     keyMark: identities.keyMark,
     newKeyId: () => toKeyId(newUniquePart()),
@@ -125,27 +140,31 @@ function createAdmin(services: Services): RequestHandler {
   });
   return createAdminApi({
     authenticate: authenticate(
-      createAuthenticator({ ...services, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
+      createAuthenticator({ ...books, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
     ),
     administration,
-    requests: createAdminRequests({ ...services, administration }),
-    showUsageOfAll: showUsageOfAll({ ...services, administration }),
-    showUsageTotals: showUsageTotals({ ...services, administration }),
-    backends: createBackendRoutes(services),
-    listLimits: createLimitsRoute(services.listLimits),
-    showPrices: showPrices(services.prices),
-    mode: services.authMode,
+    requests: createAdminRequests({ ...settings, ...requests, administration }),
+    showUsageOfAll: showUsageOfAll({ ...books, ...telemetry, administration }),
+    showUsageTotals: showUsageTotals({ ...books, ...telemetry, administration }),
+    backends: createBackendRoutes({ ...requests, ...backends }),
+    listLimits: createLimitsRoute(access.listLimits),
+    showPrices: showPrices(books.prices),
+    mode: settings.authMode,
   });
 }
 
-function begin(services: Services, { host, isLoopback }: Pick<Services, 'host' | 'isLoopback'>): Express {
+function begin(
+  { settings, backends, telemetry }: Services,
+  { host, isLoopback }: { readonly host: string; readonly isLoopback: boolean },
+): Express {
+  const { trustProxy } = settings;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('trust proxy', services.trustProxy);
-  app.use(secureApi, observeRequests(services), allowHosts({ ...services, host, isLoopback }));
-  if (services.trustProxy === 0) app.use(warnOfProxy(services));
-  if (services.demo) app.use(markDemo);
+  app.set('trust proxy', trustProxy);
+  app.use(secureApi, observeRequests({ ...settings, ...telemetry }), allowHosts({ ...settings, host, isLoopback }));
+  if (trustProxy === 0) app.use(warnOfProxy(telemetry));
+  if (backends.demo) app.use(markDemo);
   return app;
 }
 
@@ -161,7 +180,7 @@ const markDemo: RequestHandler = (_req, res, next) => {
 };
 
 /** Behind a proxy that is not trusted, all callers have one address and its limits. */
-function warnOfProxy({ log }: Services): RequestHandler {
+function warnOfProxy({ log }: TelemetryServices): RequestHandler {
   let hasWarned = false;
   return (req, _res, next) => {
     if (!hasWarned && req.headers['x-forwarded-for'] !== undefined) {
@@ -174,7 +193,7 @@ function warnOfProxy({ log }: Services): RequestHandler {
   };
 }
 
-function metricsOf({ metrics, metricsToken }: Services): RequestHandler {
+function metricsOf({ telemetry: { metrics }, settings: { metricsToken } }: Services): RequestHandler {
   return metrics === undefined ? refuseMetrics : showMetrics(metrics, metricsToken);
 }
 
@@ -185,14 +204,14 @@ function openWebSocket(services: Services): RequestHandler {
 function showDocs(services: Services): RequestHandler {
   return lazyRoute(async () => {
     const { showDocs } = await import('./pages/docs.ts');
-    return showDocs(await describeApi(services), services);
+    return showDocs(await describeApi(services), services.settings);
   });
 }
 
 function showOpenApi(services: Services): RequestHandler {
   return lazyRoute(async () => {
     const { showOpenApi } = await import('./pages/openapi.ts');
-    return showOpenApi(await describeApi(services), services);
+    return showOpenApi(await describeApi(services), services.settings);
   });
 }
 
@@ -205,15 +224,15 @@ function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
   };
 }
 
-async function describeApi(services: Services) {
+async function describeApi({ settings, backends }: Services) {
   const { createOpenApi } = await import('./pages/openapi.ts');
-  const { adminToken, metricsToken, metricsPort } = services;
+  const { adminToken, metricsToken, metricsPort } = settings;
   const hasMetrics = metricsToken !== null && metricsPort === null;
-  return createOpenApi({ ...services, hasAdmin: adminToken !== null, hasMetrics });
+  return createOpenApi({ ...settings, ...backends, hasAdmin: adminToken !== null, hasMetrics });
 }
 
 /** A drain also waits for requests without a record, and breaks the ones that take too long. */
-function watchRunning({ running }: Services): RequestHandler {
+function watchRunning({ running }: RequestServices): RequestHandler {
   return (_req, res, next) => {
     refuseWhileDraining(running);
     const run = running.begin(toRequestId(factsOf(res).unique));

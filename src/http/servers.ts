@@ -35,8 +35,11 @@ const INTERRUPT_MS = 2000;
 
 /** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
 export function createServers(services: Services, upgrades: Upgrades): Servers {
-  const { running, newUniquePart, drainDelayMs, drainTimeoutMs } = services;
-  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort, clientStallMs: stallMs } = services;
+  const { running } = services.requests;
+  const { newUniquePart } = services.telemetry;
+  const { clientStallMs: stallMs } = services.access;
+  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort } = services.settings;
+  const { drainDelayMs, drainTimeoutMs } = services.settings;
   const newRequestId = () => toRequestId(newUniquePart());
   const app = createApp(services);
   const server = createHttpServer(app, newRequestId, {

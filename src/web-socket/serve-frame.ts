@@ -1,28 +1,24 @@
 import type { RequestId } from '../contract/ids.ts';
 import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
-import type { Authenticated, Authenticator, Credentials } from '../http/access/authenticate.ts';
+import type { Authenticated, Credentials } from '../http/access/authenticate.ts';
 import { countEnd, limitOr, type RequestToCount } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
+import type { AccessServices, RequestServices } from '../http/services.ts';
 import { heldBytesOf } from '../http/responses/event-stream.ts';
-import type { Services } from '../http/services.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { nextTurn } from '../requests/next-turn.ts';
 import type { Past } from '../requests/preparation/frame.ts';
-import type { Preparation } from '../requests/preparation/preparation.ts';
-import { respond, type RespondServices } from '../requests/respond.ts';
+import { respond } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
 import { refuseOthers, tooLarge } from './frames.ts';
 import type { History } from './history.ts';
 
-export interface ServeFrameOptions extends RespondServices {
-  readonly authenticator: Authenticator;
-  readonly rateLimits: Services['rateLimits'];
-  readonly preparation: Pick<Preparation, 'frame'>;
+export interface ServeFrameOptions extends RequestServices, AccessServices {
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;

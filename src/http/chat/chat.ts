@@ -5,22 +5,20 @@ import { splice } from '../../core/json-bytes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import type { ByteSink, Incoming } from '../../requests/incoming.ts';
 import type { PreparedChat } from '../../requests/preparation/chat.ts';
-import type { Preparation } from '../../requests/preparation/preparation.ts';
 import type { ChatPlan } from '../../requests/plan.ts';
-import { relayChat, type RelayServices } from '../../requests/relay.ts';
+import { relayChat } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
+import type { AccessServices, RequestServices } from '../services.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 
-export interface ChatCompletionOptions {
-  readonly preparation: Pick<Preparation, 'chat'>;
+export interface ChatCompletionOptions extends RequestServices, AccessServices {
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
-  readonly clientStallMs: number;
 }
 
 /** `POST /v1/chat/completions` in `managed` mode. */
-export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
+export function createChatCompletion(services: ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
     await relayChat(

@@ -1,28 +1,23 @@
 import type { RequestHandler } from 'express';
-import type { Preparation } from '../../requests/preparation/preparation.ts';
-import { respond, type RespondServices } from '../../requests/respond.ts';
+import { respond } from '../../requests/respond.ts';
 import type { IncomingCreate } from '../../requests/incoming.ts';
 import { readIncoming } from '../incoming.ts';
 import { toCompactionPieces } from './compaction-resource.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { createJsonReply } from './reply.ts';
+import type { AccessServices, RequestServices } from '../services.ts';
 
-export interface PostResponseOptions {
+export interface PostResponseOptions extends RequestServices, AccessServices {
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
-  readonly clientStallMs: number;
-  readonly preparation: Pick<Preparation, 'response'>;
 }
 
 /** `POST /api/v1/responses`, and `POST /api/v1/responses/compact`: a response that is nothing but a compaction. */
-export function postResponse(
-  services: RespondServices & PostResponseOptions,
-  endpoint: IncomingCreate['endpoint'],
-): RequestHandler {
+export function postResponse(services: PostResponseOptions, endpoint: IncomingCreate['endpoint']): RequestHandler {
   const { headerHoldMs, estimator, preparation } = services;
   const { keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
 
