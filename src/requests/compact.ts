@@ -6,7 +6,7 @@ import {
   type CompactionOptions,
   type CompactionPlan,
 } from '../core/compaction/compaction.ts';
-import type { TokenEstimator } from '../core/tokens/estimate.ts';
+import type { InputEstimator } from '../core/tokens/estimate.ts';
 import { inputSizeOf } from '../core/tokens/input-size.ts';
 import { tooMuch } from '../core/reply/event-log.ts';
 import { toChatRequest, type Translation } from '../core/request/request.ts';
@@ -15,7 +15,7 @@ import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
 import type { Route } from '../core/routes.ts';
-import type { Plan, PlannedCompaction } from './plan.ts';
+import type { PlannedCompaction, PlannedLoad } from './plan.ts';
 
 export interface Compaction {
   readonly chat: ChatBody;
@@ -41,7 +41,7 @@ export function mayCompact(request: CreateResponse): boolean {
 export function compactionFor(
   request: CreateResponse,
   translation: Translation,
-  options: CompactionOptions & { readonly estimator: Pick<TokenEstimator, 'estimateInput'>; readonly caller: string },
+  options: CompactionOptions & { readonly estimator: InputEstimator; readonly caller: string },
 ): CompactionPlan | undefined {
   if (asksForCompaction(request)) return planCompaction(request, options);
   const threshold = compactThresholdOf(request);
@@ -57,7 +57,7 @@ export function loadOf(
   { chat, resume }: CompactionPlan,
   { max_output_tokens: forAnswer }: CreateResponse,
   options: CompactionOptions,
-): Pick<Plan, 'inputSize' | 'maxOutputTokens' | 'choices'> {
+): PlannedLoad {
   const { compactionMaxOutputTokens: forSummary } = options;
   const size = inputSizeOf(chat);
   if (resume === undefined) return { inputSize: size, maxOutputTokens: forSummary, choices: 1 };

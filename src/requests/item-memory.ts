@@ -7,14 +7,17 @@ import type { OutputItem } from '../contract/types.ts';
  * The AI SDK refers to output items by id unless `store` is false. They are kept only in the memory
  * of this process.
  */
-export interface ItemMemory {
-  /** Returns the number of bytes that are remembered. */
-  remember(caller: Identity, items: readonly OutputItem[]): number;
+export interface ItemResolver {
   /**
    * Replaces references in the body, and returns the number of bytes that this adds. Throws
    * ApiError for an item that is unknown or belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
+}
+
+export interface ItemMemory extends ItemResolver {
+  /** Returns the number of bytes that are remembered. */
+  remember(caller: Identity, items: readonly OutputItem[]): number;
   /** Returns the number of bytes that `resolve` would add. */
   weigh(caller: Identity, body: unknown): number;
   /** Returns the items with these ids that `resolve` would find, up to the size that it refuses. */

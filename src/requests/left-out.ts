@@ -5,13 +5,13 @@ import type { LeftOut } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';
 
-const LISTS: Readonly<Record<string, (translation: Omissions) => readonly string[]>> = {
+const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
   'x-dropped-tools': ({ tools }) => tools.dropped,
   'x-dropped-items': ({ droppedItems }) => droppedItems,
   [IGNORED]: ({ parameters }) => parameters.ignored,
 };
 
-export function leftOutOf(translation: Omissions): LeftOut {
+export function leftOutOf(translation: Translation): LeftOut {
   const leftOut: Record<string, string> = {};
   for (const [header, namesOf] of Object.entries(LISTS)) {
     const list = toHeaderList(namesOf(translation));
@@ -26,11 +26,6 @@ export function nameLeftOut({ facts, setHeader, hasReplyBegun }: ReplyHead, left
     if (!hasReplyBegun()) setHeader(header, list);
     facts.leftOut = { ...facts.leftOut, [header]: list };
   }
-}
-
-interface Omissions extends Pick<Translation, 'droppedItems'> {
-  readonly tools: Pick<Translation['tools'], 'dropped'>;
-  readonly parameters: Pick<Translation['parameters'], 'ignored'>;
 }
 
 /** The parameters of the caller by the chat fields that carry them. Others are not the caller's. */

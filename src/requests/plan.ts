@@ -9,16 +9,20 @@ import type { InputSize } from '../core/tokens/input-size.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { CreateResponse } from '../contract/types.ts';
 
-export interface Plan {
+/** What a request can cost at most. */
+export interface PlannedLoad {
+  readonly inputSize: InputSize;
+  /** Limits one choice; null without a limit. */
+  readonly maxOutputTokens: number | null;
+  readonly choices: number;
+}
+
+export interface Plan extends PlannedLoad {
   readonly endpoint: RecordedEndpoint;
   readonly model: string;
   readonly backendModel: string;
   readonly route: Route;
   readonly stream: boolean;
-  readonly inputSize: InputSize;
-  /** Limits one choice; null without a limit. */
-  readonly maxOutputTokens: number | null;
-  readonly choices: number;
   /** The SHA-256 of the body, if it has been made. */
   readonly bodyDigest?: Uint8Array | undefined;
 }
@@ -43,7 +47,8 @@ export interface ResponsePlan extends Plan {
 /** The names of what was left out, by the header that tells them. */
 export type LeftOut = Readonly<Record<string, string>>;
 
-export interface PlannedTranslation extends Pick<Translation, 'usedCallIds'> {
+export interface PlannedTranslation {
+  readonly usedCallIds: Translation['usedCallIds'];
   readonly chat: ChatBody;
   readonly tools: ReplyTools;
 }

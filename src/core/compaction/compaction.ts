@@ -14,7 +14,9 @@ export interface CompactionPlan {
   readonly resume?: (encryptedContent: string) => CreateResponse;
 }
 
-export interface CompactionOptions extends TranslationOptions {
+export interface CompactionOptions extends TranslationOptions, CompactionSettings {}
+
+export interface CompactionSettings {
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
   readonly models: { readonly present: Pick<Models, 'find'> | null };

@@ -4,9 +4,12 @@ import type { Reported } from '../reply/usage.ts';
 import type { InputSize } from './input-size.ts';
 import { createLearnt } from './learnt.ts';
 
-/** A tokenizer fits only one vocabulary and is slow on hostile input. */
-export interface TokenEstimator {
+export interface InputEstimator {
   estimateInput(call: ModelInput): number;
+}
+
+/** A tokenizer fits only one vocabulary and is slow on hostile input. */
+export interface TokenEstimator extends InputEstimator {
   /** Returns what to reserve, which is not less for a caller whose own requests were few tokens. */
   reserveInput(call: ModelInput): number;
   /** Estimates usage that the backend did not report. `inputTokens` were reserved before. */

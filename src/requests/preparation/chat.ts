@@ -21,7 +21,7 @@ export interface PreparedChat extends Plan {
 
 /** Throws the ApiError of a chat completion that is not valid, or that its key may not ask for. */
 export function prepareChat(
-  { bytes, value, identity, isLimited, needsOutputLimit }: Omit<Asked, 'unique'>,
+  { bytes, value, identity, isLimited, needsOutputLimit }: Asked,
   { routes, defaultMaxOutputTokens }: ChatSettings,
 ): PreparedChat {
   const wanted = validateCreateChatCompletion(value);

@@ -47,7 +47,7 @@ export interface PreparedFrame<Plan = ResponsePlan> {
 
 /** Prepends the history to the input, if the frame continues one. Throws as `prepare`. */
 export function prepareFrame(
-  { isWarmUp }: Pick<CreateFrame, 'isWarmUp'>,
+  { isWarmUp }: CreateFrame,
   { past, ...asked }: Asked & { readonly past: Turns | undefined },
   services: PrepareServices,
 ): PreparedFrame<Prepared> {

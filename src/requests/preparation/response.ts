@@ -2,38 +2,38 @@ import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { UniquePart } from '../../core/ids.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
-import type { CompactionOptions, CompactionPlan } from '../../core/compaction/compaction.ts';
+import type { CompactionOptions, CompactionPlan, CompactionSettings } from '../../core/compaction/compaction.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
 import type { UsedFields } from '../../core/request/used-fields.ts';
-import type { TokenEstimator } from '../../core/tokens/estimate.ts';
+import type { InputEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../../contract/types.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
 import { compactionFor, loadOf, mayCompact } from '../compact.ts';
 import type { IncomingCreate } from '../incoming.ts';
-import type { ItemMemory } from '../item-memory.ts';
+import type { ItemResolver } from '../item-memory.ts';
 import { leftOutOf } from '../left-out.ts';
-import type { ResponsePlan } from '../plan.ts';
+import type { PlannedLoad, ResponsePlan } from '../plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
 import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
-export interface TranslationSettings extends Pick<TranslationOptions, 'hostedTools'> {
+export interface TranslationSettings {
+  readonly hostedTools: TranslationOptions['hostedTools'];
   readonly routes: Routes;
   readonly history: HistoryPolicy;
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
-  readonly usedFields: Pick<UsedFields, 'of'>;
+  readonly usedFields: UsedFields;
 }
 
-export interface PrepareServices
-  extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens' | 'models'> {
-  readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
-  readonly itemMemory: Pick<ItemMemory, 'resolve'>;
+export interface PrepareServices extends TranslationSettings, CompactionSettings {
+  readonly estimator: InputEstimator;
+  readonly itemMemory: ItemResolver;
   readonly defaultMaxOutputTokens: number;
 }
 
@@ -112,7 +112,9 @@ export function prepare(
   };
 }
 
-interface CompactionWay extends CompactionOptions, Pick<PrepareServices, 'estimator' | 'routes'> {
+interface CompactionWay extends CompactionOptions {
+  readonly estimator: InputEstimator;
+  readonly routes: Routes;
   readonly route: Route;
   readonly affinity: () => string;
   readonly caller: string;
@@ -123,35 +125,29 @@ function compactionOf(
   request: CreateResponse,
   translation: Translation,
   options: CompactionWay,
-): (Pick<ResponsePlan, 'inputSize' | 'maxOutputTokens' | 'choices'> & Pick<Prepared, 'compaction'>) | undefined {
+): (PlannedLoad & { readonly compaction: PreparedCompaction }) | undefined {
   const { compactionModel, routes, affinity } = options;
   const route = compactionModel === null ? options.route : routes.choose(compactionModel, affinity);
   const plan = compactionFor(request, translation, { ...options, ...route });
-  return plan && { compaction: { ...planned(plan, options), route }, ...loadOf(plan, request, options) };
+  return plan && { compaction: planned(plan, route, options), ...loadOf(plan, request, options) };
 }
 
 function withIgnored({ parameters, ...translation }: Translation, more: readonly string[]): Translation {
   return { ...translation, parameters: { ...parameters, ignored: [...parameters.ignored, ...more] } };
 }
 
-function keptOf(request: CreateResponse, { bytes, unique }: Pick<Asked, 'bytes' | 'unique'>): Uint8Array {
+function keptOf(request: CreateResponse, { bytes, unique }: Asked): Uint8Array {
   const kept = keptMessages(inputToCompact(request), bytes.length, unique);
   return Buffer.from(JSON.stringify(kept).slice(1, -1));
 }
 
-function planned(
-  { chat, resume }: CompactionPlan,
-  options: CompactionOptions,
-): Pick<PreparedCompaction, 'chat' | 'resume'> {
-  if (resume === undefined) return { chat };
-  return { chat, resume: (encryptedContent) => toChatRequest(resume(encryptedContent), options).chat };
+function planned({ chat, resume }: CompactionPlan, route: Route, options: CompactionOptions): PreparedCompaction {
+  if (resume === undefined) return { chat, route };
+  return { chat, route, resume: (encryptedContent) => toChatRequest(resume(encryptedContent), options).chat };
 }
 
 /** What is reserved bounds what runs, so the backend is told a limit where the caller names none. */
-function boundOutput(
-  request: CreateResponse,
-  { defaultMaxOutputTokens }: Pick<PrepareServices, 'defaultMaxOutputTokens'>,
-): CreateResponse {
+function boundOutput(request: CreateResponse, { defaultMaxOutputTokens }: PrepareServices): CreateResponse {
   return request.max_output_tokens === undefined ? { ...request, max_output_tokens: defaultMaxOutputTokens } : request;
 }
 
