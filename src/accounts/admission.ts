@@ -47,7 +47,7 @@ export interface AdmissionTerms {
    * Lets the request go to a backend with another name for the model, whose price holds from now
    * on. Returns false if the key may not use that name, or if it may cost or use more than is held.
    */
-  move(to: Ask): boolean;
+  reroute(to: Ask): boolean;
   taken(rates: RateStanding | undefined): RateCharge;
   explain(refused: Refused): Promise<ApiError>;
 }
@@ -57,7 +57,7 @@ type Refused = Extract<Acceptance, { readonly kind: 'refused' }>;
 const FREE: AdmissionTerms = {
   hold: undefined,
   costOf: () => null,
-  move: () => true,
+  reroute: () => true,
   taken: () => NO_RATE_CHARGE,
   explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
@@ -102,7 +102,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       };
       return {
         hold,
-        move(to) {
+        reroute(to) {
           const { model, backendModel, estimatedInputTokens } = to;
           const other = inForce?.find(model, backendModel);
           const isMore = estimatedInputTokens > expected.inputTokens * TRANSLATION_SLACK;

@@ -28,7 +28,7 @@ export interface RoutedAskOptions<Sent> extends AskOptions {
    * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
    * only those that are alike are asked.
    */
-  readonly move?: (backend: BackendSpec) => Sent | undefined | Promise<Sent | undefined>;
+  readonly reroute?: (backend: BackendSpec) => Sent | undefined | Promise<Sent | undefined>;
   /** Callers take turns where requests wait. */
   readonly caller: string;
   /** Is called with each backend that is asked, and last with the one that answered. */
@@ -61,7 +61,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
   ): Promise<RelayedRefusal | undefined> {
     const startedMs = nowMs();
     const { route, caller, signal } = asking;
-    const names = asking.move === undefined ? route.alike : route.backends;
+    const names = asking.reroute === undefined ? route.alike : route.backends;
     const placeAsking = { backends: names, model: route.model, caller, signal };
     const mostTries = Math.min(MAX_TRIES, names.length);
     const tried = new Set<string>();
@@ -222,10 +222,10 @@ function tell(failure: Failure | undefined): RelayedRefusal {
 /** Makes the request again. Returns undefined, and gives the place back, if it cannot go there. */
 async function moveTo<Sent>(
   place: Try,
-  { move, signal }: Pick<RoutedAskOptions<Sent>, 'move' | 'signal'>,
+  { reroute, signal }: Pick<RoutedAskOptions<Sent>, 'reroute' | 'signal'>,
 ): Promise<Sent | undefined> {
   try {
-    const sent = await move?.(place.spec);
+    const sent = await reroute?.(place.spec);
     signal.throwIfAborted();
     if (sent === undefined) place.end(UNASKED);
     return sent;

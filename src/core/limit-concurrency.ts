@@ -2,12 +2,12 @@ import { createFairQueue } from './fair-queue.ts';
 
 /** Runs at most `maxAtOnce` pieces of work at a time, in the order in which they came. */
 export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  const takeTurn = takeTurns(maxAtOnce);
+  const takeTurn = limitFairly(maxAtOnce);
   return (work) => takeTurn('', work);
 }
 
 /** Runs at most `maxAtOnce` pieces of work at a time. Owners take turns: much work of one holds up no other. */
-export function takeTurns(maxAtOnce = 1): <Result>(owner: string, work: () => Promise<Result>) => Promise<Result> {
+export function limitFairly(maxAtOnce = 1): <Result>(owner: string, work: () => Promise<Result>) => Promise<Result> {
   const waiting = createFairQueue<() => void>();
   let running = 0;
 

@@ -48,14 +48,14 @@ export interface Duplicate {
 
 /**
  * Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. The
- * record may still be on its way to the disk where no key and no limit depends on it; with `mayHold`
+ * record may still be on its way to the disk where no key and no limit depends on it; with `mayWait`
  * it may wait some milliseconds for its end.
  */
 export async function accept(
   incoming: Incoming,
   plan: Plan,
   services: AcceptServices,
-  { mayHold = false } = {},
+  { mayWait = false } = {},
 ): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
   // A client that left while its body was decompressed sends no further event.
@@ -72,7 +72,7 @@ export async function accept(
   try {
     const decision = await decide(draft, incoming, plan, services);
     if (decision.kind === 'accepted')
-      return toAccepted({ ...decision, incoming, plan, draft, clock, run, mayHold }, services);
+      return toAccepted({ ...decision, incoming, plan, draft, clock, run, mayWait }, services);
     release(run, incoming);
     return decision;
   } catch (refusal) {
@@ -87,7 +87,7 @@ interface Started extends Begun {
   readonly draft: RecordDraft;
   readonly clock: () => number;
   readonly run: RunningRequest;
-  readonly mayHold: boolean;
+  readonly mayWait: boolean;
 }
 
 interface Begun {
@@ -99,7 +99,7 @@ interface Begun {
 }
 
 function toAccepted(
-  { incoming, plan, draft, clock, run, mayHold, admitted, taken, write }: Started,
+  { incoming, plan, draft, clock, run, mayWait, admitted, taken, write }: Started,
   { store, estimator, keyOwner }: AcceptServices,
 ): Accepted {
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
@@ -115,7 +115,7 @@ function toAccepted(
       facts: incoming.facts,
       write,
       // A hold is taken from the start on.
-      mayWait: mayHold && admitted.hold === undefined,
+      mayWait: mayWait && admitted.hold === undefined,
       onRefused: (why) => run.abort(why),
     }),
     bill: openBill({ incoming, plan, estimatedInputTokens, admitted, taken, estimator, keyOwner, clock }),

@@ -13,7 +13,7 @@ import type { Settlement } from './record.ts';
 
 export interface Bill {
   /** Settles by this plan from now on; returns false if the hold does not allow it. */
-  move(plan: Plan): boolean;
+  reroute(plan: Plan): boolean;
   /** Returns what the end of the record is to say. Must be called once. */
   settle(ending: Ending): Settlement;
 }
@@ -37,11 +37,11 @@ export function openBill(options: BillOptions): Bill {
   let { plan } = options;
 
   return {
-    move(next) {
+    reroute(next) {
       const { backendModel: model } = options.plan;
       // Of one model, since two that count differently do not make an input longer.
       const call = { ...modelCallOf(next, caller.identity, 0), model };
-      const isCovered = admitted.move({ ...next, estimatedInputTokens: estimator.reserveInput(call) });
+      const isCovered = admitted.reroute({ ...next, estimatedInputTokens: estimator.reserveInput(call) });
       if (isCovered) plan = next;
       return isCovered;
     },

@@ -20,7 +20,7 @@ export interface Conversation {
   readonly exposeUpstream: boolean;
   readonly incoming: IncomingCreate;
   /** Makes the request for a backend of another kind, as `RoutedAskOptions` has it. */
-  readonly move: RoutedAskOptions<ChatBody>['move'] | undefined;
+  readonly reroute: RoutedAskOptions<ChatBody>['reroute'] | undefined;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly telling: EventTelling;
@@ -32,7 +32,7 @@ const USAGE_WAIT_MS = 5000;
 /** Resolves when the response has ended, whose last events `telling` has kept. Does not throw. */
 export async function converse(
   { translation, route: ofAnswer }: ResponsePlan,
-  { backend, exposeUpstream, incoming, move, compaction, translator, telling }: Conversation,
+  { backend, exposeUpstream, incoming, reroute, compaction, translator, telling }: Conversation,
 ): Promise<void> {
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
@@ -72,7 +72,7 @@ export async function converse(
           headers,
           route,
           // A request that is compacted is made in two parts, which belong together.
-          ...(compaction === undefined && move && { move }),
+          ...(compaction === undefined && reroute && { reroute }),
           caller: incoming.caller.holder().name,
           note: (asked) => noteUpstream(incoming, asked, exposeUpstream),
         },

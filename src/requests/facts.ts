@@ -1,4 +1,4 @@
-/** Each room adds what it learns about a request. The facts hold no content and no key. */
+/** Each room adds what it learns about a request. The facts have no content and no key. */
 
 import type { BackendSpec } from '../core/routes.ts';
 import type { Logger } from 'pino';
@@ -26,7 +26,7 @@ export interface RequestFacts {
   counted: CountedCaller | undefined;
   /** `answered` means with a 2xx status. */
   backend: 'not asked' | 'asked' | 'answered';
-  /** Whether a try at a backend was made. A request that waits for a place was not sent. */
+  /** Whether a try at a backend was made. A request that waits in the queue was not sent. */
   wasSent: boolean;
   /** The name of the backend that was asked last; absent where there is only one. */
   upstream: string | undefined;

@@ -11,7 +11,7 @@ import type { StoredKey } from '../store/keys.ts';
 import type { ReplyHead } from './facts.ts';
 import type { ChatPlan, ResponsePlan } from './plan.ts';
 
-/** It never holds the key itself. */
+/** It never has the key itself. */
 export interface Caller {
   readonly identity: Identity;
   /** Is absent where the gateway issues no keys. */

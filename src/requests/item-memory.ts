@@ -28,7 +28,7 @@ export interface ItemMemoryOptions {
   readonly itemMemoryTtlS: number;
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
-  /** The limits hold for all callers together; the one that has the most loses its oldest items first. */
+  /** The limits are for all callers together; the one that has the most loses its oldest items first. */
   readonly maxItems?: number;
   readonly maxBytes?: number;
 }
@@ -43,7 +43,7 @@ interface Remembered extends RememberedItem {
   readonly expiresAtMs: number;
 }
 
-interface Held {
+interface Owned {
   /** In the order in which the items came. */
   readonly keys: Set<string>;
   bytes: number;
@@ -57,7 +57,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const { itemMemoryTtlS, maxBodyBytes, nowMs, maxItems = MAX_ITEMS, maxBytes = MAX_BYTES } = options;
   // In the order in which they expire.
   const items = new Map<string, Remembered>();
-  const heldBy = new Map<string, Held>();
+  const ownedBy = new Map<string, Owned>();
   let bytes = 0;
 
   if (itemMemoryTtlS === 0) {
@@ -107,10 +107,10 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     forget(key);
     items.set(key, item);
     bytes += item.bytes;
-    const held = heldBy.get(item.owner) ?? { keys: new Set(), bytes: 0 };
-    heldBy.set(item.owner, held);
-    held.keys.add(key);
-    held.bytes += item.bytes;
+    const owned = ownedBy.get(item.owner) ?? { keys: new Set(), bytes: 0 };
+    ownedBy.set(item.owner, owned);
+    owned.keys.add(key);
+    owned.bytes += item.bytes;
   }
 
   function forget(key: string): void {
@@ -118,14 +118,14 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     if (item === undefined) return;
     items.delete(key);
     bytes -= item.bytes;
-    const held = heldBy.get(item.owner);
-    if (held === undefined) return;
-    held.keys.delete(key);
-    held.bytes -= item.bytes;
-    if (held.keys.size === 0) heldBy.delete(item.owner);
+    const owned = ownedBy.get(item.owner);
+    if (owned === undefined) return;
+    owned.keys.delete(key);
+    owned.bytes -= item.bytes;
+    if (owned.keys.size === 0) ownedBy.delete(item.owner);
   }
 
-  /** At most the half of what one holds goes at a time, so that owners are not looked through for each item. */
+  /** At most the half of what one owner has goes at a time, so that owners are not looked through for each item. */
   function makeRoom(): void {
     for (;;) {
       if (items.size > maxItems)
@@ -135,19 +135,19 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
         );
       else if (bytes > maxBytes)
         halve(
-          (held) => held.bytes,
+          (owned) => owned.bytes,
           () => bytes > maxBytes,
         );
       else return;
     }
   }
 
-  function halve(amount: (held: Held) => number, isOver: () => boolean): void {
-    const held = withMost(heldBy, amount);
-    if (held === undefined) throw new Error('items are remembered that nobody holds');
-    const half = amount(held) / 2;
-    for (const key of held.keys) {
-      if (amount(held) <= half || !isOver()) return;
+  function halve(amount: (owned: Owned) => number, isOver: () => boolean): void {
+    const owned = withMost(ownedBy, amount);
+    if (owned === undefined) throw new Error('items are remembered that nobody owns');
+    const half = amount(owned) / 2;
+    for (const key of owned.keys) {
+      if (amount(owned) <= half || !isOver()) return;
       forget(key);
     }
   }
@@ -161,9 +161,9 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   }
 }
 
-function withMost(heldBy: ReadonlyMap<string, Held>, amount: (held: Held) => number): Held | undefined {
-  let most: Held | undefined;
-  for (const held of heldBy.values()) if (most === undefined || amount(held) > amount(most)) most = held;
+function withMost(ownedBy: ReadonlyMap<string, Owned>, amount: (owned: Owned) => number): Owned | undefined {
+  let most: Owned | undefined;
+  for (const owned of ownedBy.values()) if (most === undefined || amount(owned) > amount(most)) most = owned;
   return most;
 }
 

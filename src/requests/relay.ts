@@ -12,7 +12,7 @@ import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { IncomingChat } from './incoming.ts';
 import type { BackendSpec } from '../core/routes.ts';
-import { moverOf } from './move.ts';
+import { rerouterOf } from './reroute.ts';
 import type { ChatPlan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
 import { openTelling, tellBytes, type Telling } from './telling.ts';
@@ -56,9 +56,9 @@ async function relay({ incoming, plan, bill, telling: beginnings }: Relaying, se
   // A completion in JSON comes with its finish reason and its usage.
   const isAlmostOver = (): boolean => meter.finishing || unreadBytes > 0;
   const awaitsUsage = (): boolean => isAlmostOver() && !meter.ended && !isWhole(meter.reported);
-  const move = moverOf(plan, {
+  const reroute = rerouterOf(plan, {
     prepare: (backend) => incoming.prepare(backend),
-    use: (next) => (bill.move(next) ? next.request : undefined),
+    use: (next) => (bill.reroute(next) ? next.request : undefined),
   });
   const reading = readOn(telling, { awaitsUsage, take, takeUsage });
   try {
@@ -66,7 +66,7 @@ async function relay({ incoming, plan, bill, telling: beginnings }: Relaying, se
       signal: reading.signal,
       headers: { ...headers, ...noteBackendCall(facts) },
       route,
-      ...(move && { move }),
+      ...(reroute && { reroute }),
       caller: incoming.caller.holder().name,
       note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.exposeUpstream),
     };

@@ -20,8 +20,8 @@ import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameUnsealed } from './left-out.ts';
-import { moverOf } from './move.ts';
-import { nextTurn } from './next-turn.ts';
+import { rerouterOf } from './reroute.ts';
+import { yieldToEventLoop } from './event-loop.ts';
 import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './preparation/response.ts';
 import { refuseWhileDraining } from './running.ts';
@@ -41,7 +41,7 @@ export interface RespondServices extends AcceptServices {
 export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
   const plan = await incoming.prepare();
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
-  const accepted = await accept(incoming, plan, services, { mayHold: true });
+  const accepted = await accept(incoming, plan, services, { mayWait: true });
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   const telling = openTelling(incoming, accepted);
   try {
@@ -49,16 +49,16 @@ export async function respond(incoming: IncomingCreate, services: RespondService
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, accepted.unique, services);
     const reply = incoming.openReply(translator, plan, telling.signal);
-    const told = tellEvents(telling, translator, { ...incoming, reply });
+    const events = tellEvents(telling, translator, { ...incoming, reply });
     await converse(plan, {
       incoming,
       translator,
       compaction,
-      telling: told,
-      move: moverOf(plan, {
+      telling: events,
+      reroute: rerouterOf(plan, {
         prepare: (backend) => incoming.prepare(backend),
         use(next) {
-          if (next.compaction !== undefined || !accepted.bill.move(next)) return undefined;
+          if (next.compaction !== undefined || !accepted.bill.reroute(next)) return undefined;
           nameLeftOut(incoming, next.leftOut);
           translator.readFrom(readingOf(incoming, next, services));
           return next.translation.chat;
@@ -66,9 +66,9 @@ export async function respond(incoming: IncomingCreate, services: RespondService
       }),
       ...services,
     });
-    const end = await told.endRecord(endingOf(translator, compaction));
+    const end = await events.endRecord(endingOf(translator, compaction));
     await remember(incoming, plan, translator, services);
-    await told.sayEnd(end);
+    await events.sayEnd(end);
   } catch (thrown) {
     throw await telling.endThrown(thrown);
   } finally {
@@ -156,17 +156,17 @@ function openCompaction(
   });
 }
 
-/** A large answer was written for the client, is written for the memory, and once more for the client: each in its turn. */
+/** A large answer was written for the client, is written for the memory, and once more for the client: each in an iteration of its own. */
 async function remember(
   { caller }: IncomingCreate,
   { request }: ResponsePlan,
   { failure, response, isLarge }: Translator,
   { itemMemory }: RespondServices,
 ): Promise<void> {
-  if (isLarge) await nextTurn();
+  if (isLarge) await yieldToEventLoop();
   if (failure !== null || request.store === false) return;
   const isRemembered = itemMemory.remember(caller.identity, response.output) > 0;
-  if (isLarge && isRemembered) await nextTurn();
+  if (isLarge && isRemembered) await yieldToEventLoop();
 }
 
 function endingOf(

@@ -18,7 +18,7 @@ import type { Opened } from './accept.ts';
 import type { ReplyHead } from './facts.ts';
 import { failureToTell } from './failure-told.ts';
 import type { ByteReply, EventReply, EventSink, Incoming } from './incoming.ts';
-import { nextTurn } from './next-turn.ts';
+import { yieldToEventLoop } from './event-loop.ts';
 import type { Ending } from './outcome.ts';
 import { takesLonger } from './soon.ts';
 
@@ -132,7 +132,7 @@ export function tellEvents(
   let kept = [...translator.start()];
   let last: readonly ResponseEvent[] = [];
   let hasWords = false;
-  // Events are held back until the backend answers, so that a failure before that has a status.
+  // Events are kept until the backend answers, so that a failure before that has a status.
   const timer = headerHoldMs === undefined ? undefined : setTimeout(() => void openWhenReady(), headerHoldMs);
   if (timer !== undefined) onceServed(() => clearTimeout(timer));
 
@@ -169,7 +169,7 @@ export function tellEvents(
       sink ??= reply.open(headers ?? {});
       const events = kept.length === 0 ? last : [...kept, ...last];
       kept = [];
-      if (translator.isLarge) await endInTurns(sink, events);
+      if (translator.isLarge) await endInSlices(sink, events);
       else sink?.end(events);
     },
   };
@@ -195,19 +195,19 @@ export function tellEvents(
 }
 
 /** The last events of a large answer repeat all of it several times. */
-async function endInTurns(sink: EventSink | undefined, events: readonly ResponseEvent[]): Promise<void> {
+async function endInSlices(sink: EventSink | undefined, events: readonly ResponseEvent[]): Promise<void> {
   let sinceMs = performance.now();
   for (const event of events.slice(0, -1)) {
     // What the client does not take has been counted, and is not waited for.
     void sink?.write([event]);
-    if (performance.now() - sinceMs < TURN_MS) continue;
-    await nextTurn();
+    if (performance.now() - sinceMs < SLICE_MS) continue;
+    await yieldToEventLoop();
     sinceMs = performance.now();
   }
   sink?.end(events.slice(-1));
 }
 
-const TURN_MS = 5;
+const SLICE_MS = 5;
 
 /** Says all of a response of which there is no record. */
 export function tellUnrecorded(reply: EventReply, events: readonly ResponseEvent[]): void {

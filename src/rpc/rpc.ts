@@ -15,8 +15,8 @@ export interface Rpc<Theirs extends RpcService> {
     name: Name,
     ...parameters: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
-  /** Returns an rpc whose questions move this memory to the other thread in place of copying it. */
-  moving(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'>;
+  /** Returns an rpc whose questions transfer this memory to the other thread in place of copying it. */
+  transferring(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'>;
   readonly receive: (message: unknown) => void;
   readonly disconnect: (lastWords?: string) => void;
   readonly isDisconnected: boolean;
@@ -35,7 +35,7 @@ export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService)
   let lastId = 0;
   let endedBy: string | undefined;
 
-  function moving(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'> {
+  function transferring(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'> {
     return { ask };
 
     function ask<Name extends keyof Theirs & string>(
@@ -89,8 +89,8 @@ export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService)
   }
 
   return {
-    ...moving([]),
-    moving,
+    ...transferring([]),
+    transferring,
     disconnect,
     get isDisconnected() {
       return endedBy !== undefined;

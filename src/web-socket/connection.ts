@@ -10,7 +10,7 @@ import type { RequestId } from '../contract/ids.ts';
 import type { Load } from '../http/access/load.ts';
 import type { Share } from '../http/access/shares.ts';
 import type { Caller } from '../requests/incoming.ts';
-import { nextTurn } from '../requests/next-turn.ts';
+import { yieldToEventLoop } from '../requests/event-loop.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { watchStall } from '../http/stalled-client.ts';
@@ -216,7 +216,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
         watchHalfRead();
       }
       // Thousands of frames that are refused at once would hold up all other connections.
-      if (waiting.length > 0) await nextTurn();
+      if (waiting.length > 0) await yieldToEventLoop();
     }
     isServing = false;
     if (isOpen()) idle = openIdle();

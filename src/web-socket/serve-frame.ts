@@ -9,7 +9,7 @@ import { heldBytesOf } from '../http/responses/event-stream.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
-import { nextTurn } from '../requests/next-turn.ts';
+import { yieldToEventLoop } from '../requests/event-loop.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
@@ -126,14 +126,14 @@ async function serveCreate(
         },
         openReply(translator, { echo }, signal) {
           made.translator = translator;
-          const told = {
+          const snapshots = {
             keepAliveEvents: () => translator.keepAlive(),
             heldBytes: () => heldBytesOf(translator),
             echo,
           };
           return {
             headerHoldMs: options.headerHoldMs,
-            open: () => incoming.openStream({ signal, eventMs: options.keepaliveEventMs, ...told }),
+            open: () => incoming.openStream({ signal, eventMs: options.keepaliveEventMs, ...snapshots }),
           };
         },
       },
@@ -148,7 +148,7 @@ async function serveCreate(
       return;
     }
     // To send a long answer has taken its time already.
-    if (isLarge) await nextTurn();
+    if (isLarge) await yieldToEventLoop();
     history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
   } catch (error) {
     // A failed continuation drops the history.

@@ -181,14 +181,14 @@ describe('the admission of managed keys', () => {
     const key = keyWith({ balanceMicro: 5, models: ['paid', 'dear', 'cheap'] });
     const admitted = admission.admit(key, ASK);
     const ask = (model: string) => ({ ...ASK, model, backendModel: model });
-    expect(admitted.move(ask('dear'))).to.equal(false);
-    expect(admitted.move(ask('of no price'))).to.equal(false);
-    expect(admitted.move(ask('paid-but-not-for-this-key'))).to.equal(false);
+    expect(admitted.reroute(ask('dear'))).to.equal(false);
+    expect(admitted.reroute(ask('of no price'))).to.equal(false);
+    expect(admitted.reroute(ask('paid-but-not-for-this-key'))).to.equal(false);
     expect(admitted.costOf(USAGE, null)).to.equal(800);
-    expect(admitted.move(ask('cheap'))).to.equal(true);
+    expect(admitted.reroute(ask('cheap'))).to.equal(true);
     expect(admitted.costOf(USAGE, null)).to.equal(320);
     expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
-    expect(admitted.move(ASK)).to.equal(true);
+    expect(admitted.reroute(ASK)).to.equal(true);
     expect(admitted.costOf(USAGE, null)).to.equal(800);
   });
 
@@ -207,7 +207,7 @@ describe('the admission of managed keys', () => {
     ];
     for (const { what, to, paid, counted: isCounted } of cases) {
       it(`${what}: ${paid} for credits, ${isCounted} for tokens per minute`, () => {
-        const moves = (key: StoredKey) => admission.admit(key, ASK).move(to);
+        const moves = (key: StoredKey) => admission.admit(key, ASK).reroute(to);
         expect(moves(keyWith({ balanceMicro: 5 }))).to.equal(paid);
         expect(moves(keyWith({}, { tokensPerMinute: 10_000 }))).to.equal(isCounted);
         expect(moves(keyWith({}, { requestsPerMinute: 5 }))).to.equal(true);

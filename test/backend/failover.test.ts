@@ -47,7 +47,7 @@ describe('createFailover', () => {
     const made = ({ name }: BackendSpec): ChatBody => ({ model: `for ${name}`, messages: [] });
 
     it('makes the request again for another kind, and for the first kind when it comes back', async () => {
-      const result = scene.ask(scene.open(), { alike: ['a', 'c'], move: made });
+      const result = scene.ask(scene.open(), { alike: ['a', 'c'], reroute: made });
       for (let count = 0; count < 3; count += 1) await scene.endNext(unreachable());
       expect(await result).to.equal('upstream_unreachable');
       expect(scene.sent).to.deep.equal(['a m', 'b for b', 'c for c']);
@@ -65,7 +65,7 @@ describe('createFailover', () => {
       const result = scene.ask(backends, {
         names: ['a', 'b', 'c', 'd'],
         alike: ['a'],
-        move: (backend) => (backend.name === 'b' ? undefined : made(backend)),
+        reroute: (backend) => (backend.name === 'b' ? undefined : made(backend)),
       });
       for (let count = 0; count < 3; count += 1) await scene.endNext(unreachable());
       expect(await result).to.equal('upstream_unreachable');
@@ -76,7 +76,7 @@ describe('createFailover', () => {
     it('makes the request again where the file names another kind while the request waits', async () => {
       const backends = scene.open([specOf('a', 1)]);
       const first = scene.ask(backends);
-      const second = scene.ask(backends, { names: ['a'], move: made });
+      const second = scene.ask(backends, { names: ['a'], reroute: made });
       await turn();
       backends.replace([{ ...specOf('a', 1), upstreamDialect: 'ollama' }]);
       await turn();
@@ -89,7 +89,7 @@ describe('createFailover', () => {
       const backends = scene.open();
       const gone = new AbortController();
       const making = Promise.withResolvers<ChatBody>();
-      const result = scene.ask(backends, { alike: ['a'], move: () => making.promise, signal: gone.signal });
+      const result = scene.ask(backends, { alike: ['a'], reroute: () => making.promise, signal: gone.signal });
       await scene.endNext(unreachable());
       expect(backends.states()[1]?.running).to.equal(1);
       gone.abort(new ApiError('client_disconnected'));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limitConcurrency, takeTurns } from '../../src/core/limit-concurrency.ts';
+import { limitConcurrency, limitFairly } from '../../src/core/limit-concurrency.ts';
 
 describe('createTurns', () => {
   let takeTurn: ReturnType<typeof limitConcurrency>;
@@ -55,9 +55,9 @@ describe('createTurns', () => {
   }
 });
 
-describe('takeTurns', () => {
+describe('limitFairly', () => {
   it('takes from each owner in turn, and one piece of work at a time', async () => {
-    const takeTurn = takeTurns();
+    const takeTurn = limitFairly();
     const done: string[] = [];
     let running = 0;
     const work = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) =>
@@ -76,7 +76,7 @@ describe('takeTurns', () => {
   });
 
   it('lets so many run at once, of one owner too, and the first of another before the rest', async () => {
-    const takeTurn = takeTurns(2);
+    const takeTurn = limitFairly(2);
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const work = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) =>

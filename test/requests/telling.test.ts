@@ -41,13 +41,13 @@ describe('a request that was accepted', () => {
       nowMs = Date.now,
       headers = new Map(),
       running = createRunningRequests(),
-      mayHold = false,
+      mayWait = false,
       ...overrides
     }: {
       nowMs?: () => number;
       headers?: Map<string, string>;
       running?: RunningRequests;
-      mayHold?: boolean;
+      mayWait?: boolean;
     } & Partial<Incoming> = {},
   ): Promise<Accepted & Telling> {
     const incoming: Incoming = {
@@ -85,7 +85,7 @@ describe('a request that was accepted', () => {
       nowMs,
       steadyMs: () => performance.now(),
     };
-    const accepted = await accept(incoming, plan, services, { mayHold });
+    const accepted = await accept(incoming, plan, services, { mayWait });
     if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
     return { ...accepted, ...openTelling(incoming, accepted) };
   }
@@ -126,7 +126,7 @@ describe('a request that was accepted', () => {
       outputLength: 3,
       hasOutput: true,
     };
-    const NO_KEY = { idempotencyKey: undefined, mayHold: true };
+    const NO_KEY = { idempotencyKey: undefined, mayWait: true };
     const STRANGER = {
       ...NO_KEY,
       caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: true }) } as const,
@@ -168,7 +168,7 @@ describe('a request that was accepted', () => {
 
     for (const { name, overrides } of [
       { name: 'it may not be held', overrides: { idempotencyKey: undefined } },
-      { name: 'it has an idempotency key', overrides: { mayHold: true } },
+      { name: 'it has an idempotency key', overrides: { mayWait: true } },
     ]) {
       it(`is recorded twice where ${name}`, async () => {
         const accepted = await acceptOne(store, overrides);
@@ -301,7 +301,7 @@ describe('telling the events of a response', () => {
       end: () => ended.promise,
     };
     const incoming = { facts: beginFacts(), hasReplyBegun: () => false, setHeader: () => undefined };
-    const bill = { move: () => true, settle: () => expect.fail('the record asks for it') };
+    const bill = { reroute: () => true, settle: () => expect.fail('the record asks for it') };
     const note = (events: readonly ResponseEvent[]): undefined => void written.push(...events.map(({ type }) => type));
     telling = tellEvents(openTelling(incoming, { run, record, bill }), translator, {
       reply: { headerHoldMs: 60_000, open: () => ({ write: note, end: note }) },

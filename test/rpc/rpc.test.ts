@@ -37,7 +37,7 @@ describe('an rpc', () => {
     port1.on('message', here.receive);
     port2.on('message', there.receive);
     const bytes = new Uint8Array(7);
-    const asked = here.moving([bytes.buffer]).ask('size', bytes);
+    const asked = here.transferring([bytes.buffer]).ask('size', bytes);
     expect(bytes.length).to.equal(0);
     expect(await asked).to.equal(7);
     port1.close();

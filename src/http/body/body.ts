@@ -12,7 +12,7 @@ import {
 import { ApiError, toApiError } from '../../core/errors.ts';
 import { collectBytes } from '../../core/collected-bytes.ts';
 import { giveBackBytes, holderNameOf, takeBytes } from '../access/load.ts';
-import { takeTurns } from '../../core/limit-concurrency.ts';
+import { limitFairly } from '../../core/limit-concurrency.ts';
 import { readPiece } from '../turns.ts';
 import { watchPace } from './pace.ts';
 
@@ -118,7 +118,7 @@ function decompressorFor(contentEncoding: string | undefined): Decompressor | un
   });
 }
 
-const takeTurn = takeTurns(MAX_LARGE_AT_ONCE);
+const queued = limitFairly(MAX_LARGE_AT_ONCE);
 
 /** A body that turns out to be large starts again in its turn, so that small ones never wait. */
 function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompressor {
@@ -156,7 +156,7 @@ function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompre
     if (soon !== 'too large') return soon;
     const maxExpanded = Math.max(FREE_EXPANDED_BYTES, bytes.length * MAX_EXPANSION);
     const most = Math.min(maxBytes, maxExpanded);
-    const whole = await takeTurn(holderNameOf(req), () => attempt(bytes, { maxBytes: most, req }));
+    const whole = await queued(holderNameOf(req), () => attempt(bytes, { maxBytes: most, req }));
     if (whole === 'too large') throw maxExpanded < maxBytes ? expandsTooFar() : tooLarge(maxBytes);
     return whole;
   };

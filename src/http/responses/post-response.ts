@@ -37,7 +37,7 @@ export function postResponse(services: PostResponseOptions, endpoint: IncomingCr
           if (!stream)
             return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
           const timing = { commentMs, eventMs, stallMs };
-          const told = {
+          const snapshots = {
             keepAliveEvents: () => translator.keepAlive(),
             heldBytes: () => heldBytesOf(translator),
             echo,
@@ -45,7 +45,7 @@ export function postResponse(services: PostResponseOptions, endpoint: IncomingCr
           return {
             headerHoldMs,
             open: (headers) =>
-              res.destroyed ? undefined : openEventStream(res, { ...timing, ...told, signal, headers }),
+              res.destroyed ? undefined : openEventStream(res, { ...timing, ...snapshots, signal, headers }),
           };
         },
       },

@@ -4,7 +4,7 @@ import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-f
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import { asksForUsage, editsOf, findFields, limitOf } from './chat-body.ts';
 import type { Plan } from '../plan.ts';
-import type { Asked } from './response.ts';
+import type { ParsedRequest } from './response.ts';
 import { validateCreateChatCompletion } from './validate.ts';
 
 export interface ChatSettings {
@@ -21,7 +21,7 @@ export interface PreparedChat extends Plan {
 
 /** Throws the ApiError of a chat completion that is not valid, or that its key may not ask for. */
 export function prepareChat(
-  { bytes, value, identity, isLimited, needsOutputLimit }: Asked,
+  { bytes, value, identity, isLimited, needsOutputLimit }: ParsedRequest,
   { routes, defaultMaxOutputTokens }: ChatSettings,
 ): PreparedChat {
   const wanted = validateCreateChatCompletion(value);

@@ -6,7 +6,7 @@ import { affinityOf, type Route } from '../../core/routes.ts';
 import { toChatRequest } from '../../core/request/request.ts';
 import { leftOutOf } from '../left-out.ts';
 import type { LeftOut } from '../plan.ts';
-import { translationOptionsFor, type Asked, type PrepareServices } from './response.ts';
+import { translationOptionsFor, type ParsedRequest, type PrepareServices } from './response.ts';
 import { validateCreateResponse } from './validate.ts';
 
 export interface InputToCount {
@@ -22,7 +22,7 @@ export interface InputToCount {
 
 /** Returns what a request says to the model. Throws the ApiError of one that is not valid. */
 export function prepareCount(
-  { identity, value }: Asked,
+  { identity, value }: ParsedRequest,
   services: PrepareServices,
 ): InputToCount & { readonly chat: ChatRequest } {
   services.itemMemory.resolve(identity, value);

@@ -5,7 +5,7 @@ import { isList, isObject, readJson } from '../../core/json.ts';
 import { isKnownType } from '../../core/request/items.ts';
 import { parseIdempotencyKey } from '../idempotency-key.ts';
 import type { ResponsePlan } from '../plan.ts';
-import { prepare, type Asked, type Prepared, type PrepareServices } from './response.ts';
+import { prepare, type ParsedRequest, type Prepared, type PrepareServices } from './response.ts';
 import { validateWebSocketCreate } from './validate.ts';
 
 export interface CreateFrame {
@@ -48,10 +48,10 @@ export interface PreparedFrame<Plan = ResponsePlan> {
 /** Prepends the history to the input, if the frame continues one. Throws as `prepare`. */
 export function prepareFrame(
   { isWarmUp }: CreateFrame,
-  { past, ...asked }: Asked & { readonly past: Turns | undefined },
+  { past, ...parsed }: ParsedRequest & { readonly past: Turns | undefined },
   services: PrepareServices,
 ): PreparedFrame<Prepared> {
-  const value = isObject(asked.value) ? { ...asked.value } : {};
+  const value = isObject(parsed.value) ? { ...parsed.value } : {};
   const history = past?.flatMap(itemsOf) ?? [];
   const own = inputItemsOf(value['input']);
   if (past !== undefined) {
@@ -62,7 +62,7 @@ export function prepareFrame(
   if (isEmpty) value['input'] = '';
   try {
     const options = { endpoint: 'responses', mayBeEmpty: isWarmUp } as const;
-    const plan = prepare({ ...asked, value }, options, services);
+    const plan = prepare({ ...parsed, value }, options, services);
     // The preparation has replaced what an item refers to.
     const items = isEmpty ? [] : inputItemsOf(value['input']).slice(history.length);
     return { plan, turn: encoder.encode(JSON.stringify(items.filter(isNoTrigger))) };
@@ -116,11 +116,11 @@ function callIdOf(item: unknown): unknown {
 /** Returns the error with the paths of the client's input, which did not contain the history. */
 function withoutHistory(error: ApiError, historyLength: number): ApiError {
   if (historyLength === 0 || !error.param.startsWith('input[')) return error;
-  const moved = (text: string): string =>
+  const rebased = (text: string): string =>
     text.replaceAll(/\binput\[(\d+)\]/g, (_all, index: string) => {
       const own = Number(index) - historyLength;
       return own < 0 ? 'previous_response_id' : `input[${own}]`;
     });
   const { code, status, headers, cause } = error;
-  return new ApiError(code, { param: moved(error.param), message: moved(error.message), status, headers, cause });
+  return new ApiError(code, { param: rebased(error.param), message: rebased(error.message), status, headers, cause });
 }

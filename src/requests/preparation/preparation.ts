@@ -4,7 +4,7 @@ import type { Backends } from '../../backend/backends.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import { ApiError } from '../../core/errors.ts';
 import { type JsonSize, measureJson } from '../../core/json-size.ts';
-import { takeTurns } from '../../core/limit-concurrency.ts';
+import { limitFairly } from '../../core/limit-concurrency.ts';
 import type { Models } from '../../core/models.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { createRoutes, type Route, type RoutedBackend } from '../../core/routes.ts';
@@ -18,7 +18,7 @@ import type { ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import { prepareFrame, readCreateFrame, type CreateFrame, type Past, type PreparedFrame } from './frame.ts';
-import { prepare, type Asked, type PrepareOptions, type PrepareServices } from './response.ts';
+import { prepare, type ParsedRequest, type PrepareOptions, type PrepareServices } from './response.ts';
 import { routeChat, type RoutedChat } from './route.ts';
 import type {
   Answer,
@@ -28,7 +28,7 @@ import type {
   SentChat,
   SentPlan,
   ThreadSettings,
-  Way,
+  PreparedAs,
 } from './worker.ts';
 
 /**
@@ -83,7 +83,7 @@ export function openPreparation(options: PreparationOptions): Preparation {
   const { backends, models, estimator, itemMemory, maxBytesHere = MAX_BYTES_HERE } = options;
   const services: PrepareServices = { ...options, routes: backends.routes };
   // The shares of callers bound what waits.
-  const takeTurn = takeTurns();
+  const queued = limitFairly();
   const thread = createRestingThread<LargeService>({
     ...options,
     // A build has the same tree in JavaScript.
@@ -93,21 +93,21 @@ export function openPreparation(options: PreparationOptions): Preparation {
   });
 
   return {
-    async response(incoming, way, backend) {
+    async response(incoming, as, backend) {
       const value = resolvedHere(incoming);
-      if (value !== undefined) return prepare(askedOf(incoming, value), way, servicesFor(backend));
-      const plan = await inThread(incoming, (rpc, request) => rpc.ask('response', request, way), tablesOf(backend));
-      return toPlan(incoming, way, plan);
+      if (value !== undefined) return prepare(parsedOf(incoming, value), as, servicesFor(backend));
+      const plan = await inThread(incoming, (rpc, request) => rpc.ask('response', request, as), tablesOf(backend));
+      return toPlan(incoming, as, plan);
     },
     frame: (incoming) => beginFrame(incoming),
     async count(incoming) {
       const value = resolvedHere(incoming);
-      if (value !== undefined) return prepareCount(askedOf(incoming, value), services);
+      if (value !== undefined) return prepareCount(parsedOf(incoming, value), services);
       return inThread(incoming, (rpc, request) => rpc.ask('count', request));
     },
     async chat(incoming, backend) {
       const value = parsedHere(incoming.body);
-      if (value !== undefined) return prepareChat(askedOf(incoming, value), servicesFor(backend));
+      if (value !== undefined) return prepareChat(parsedOf(incoming, value), servicesFor(backend));
       const ask: Ask<SentChat> = (rpc, request) => rpc.ask('chat', request);
       const { edits, ...plan } = await inThread(incoming, ask, tablesOf(backend));
       return { ...plan, edits: (withUsage) => (withUsage ? edits.withUsage : edits.plain) };
@@ -155,8 +155,8 @@ export function openPreparation(options: PreparationOptions): Preparation {
         const fresh = isMuch(incoming, past) ? undefined : (unused ?? readHere(incoming));
         if (fresh === undefined) return continueLargeFrame(incoming, past, backend);
         unused = undefined;
-        const asked = { ...askedOf(incoming, fresh.value), past: past?.turns };
-        return prepareFrame(fresh.frame, asked, servicesFor(backend));
+        const parsed = { ...parsedOf(incoming, fresh.value), past: past?.turns };
+        return prepareFrame(fresh.frame, parsed, servicesFor(backend));
       },
     };
   }
@@ -201,14 +201,14 @@ export function openPreparation(options: PreparationOptions): Preparation {
     return { plan: toPlan(incoming, { past: past?.turns }, plan), turn };
   }
 
-  function toPlan(incoming: Unprepared, way: Way, { compaction, ...plan }: SentPlan): ResponsePlan {
+  function toPlan(incoming: Unprepared, as: PreparedAs, { compaction, ...plan }: SentPlan): ResponsePlan {
     if (compaction === undefined) return { ...plan, compaction };
     const { chat, route, resumes } = compaction;
     if (!resumes) return { ...plan, compaction: { chat, route } };
     // What was reserved is by the tables of now, and the translation for the backends of the plan.
     const tables = tablesFor(plan.route);
     const resume = (encryptedContent: string) =>
-      inThread(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent), tables);
+      inThread(incoming, (rpc, request) => rpc.ask('resume', request, as, encryptedContent), tables);
     return { ...plan, compaction: { chat, route, resume } };
   }
 
@@ -234,7 +234,7 @@ export function openPreparation(options: PreparationOptions): Preparation {
   }
 
   function inThread<Result>(incoming: Unprepared, ask: Ask<Result>, tables = tablesNow()): Promise<Result> {
-    return takeTurn(incoming.caller.holder().name, async () => {
+    return queued(incoming.caller.holder().name, async () => {
       if (incoming.isServed()) throw new ApiError('client_disconnected');
       const answer = await askThread(incoming, ask, tables);
       if (answer.kind === 'refused') throw new ApiError(answer.code, answer.options);
@@ -245,13 +245,13 @@ export function openPreparation(options: PreparationOptions): Preparation {
   /** Moves the bytes of the body to the thread and back. */
   async function askThread<Result>(incoming: Unprepared, ask: Ask<Result>, tables: Tables): Promise<Decided<Result>> {
     const { caller, body, idempotencyKey } = incoming;
-    const { value: _value, ...asked } = askedOf(incoming, undefined);
-    const request: Writable<LargeRequest> = { ...asked, ...tables, isIdempotent: idempotencyKey !== undefined };
+    const { value: _value, ...parsed } = parsedOf(incoming, undefined);
+    const request: Writable<LargeRequest> = { ...parsed, ...tables, isIdempotent: idempotencyKey !== undefined };
     const awake = thread.wake();
     awake.refresh();
     try {
       for (;;) {
-        const answer = await ask(awake.rpc.moving(memoryOf(request.bytes)), request);
+        const answer = await ask(awake.rpc.transferring(memoryOf(request.bytes)), request);
         request.bytes = answer.bytes;
         body.bytes = bufferOf(answer.bytes);
         if (answer.kind === 'refers') request.recalled = itemMemory.recall(caller.identity, answer.ids);
@@ -279,7 +279,7 @@ type Ask<Result> = (rpc: Pick<Rpc<LargeService>, 'ask'>, request: LargeRequest) 
 
 type Decided<Result> = Exclude<Answer<Result>, { readonly kind: 'refers' | 'weighs' }>;
 
-function askedOf({ caller: { identity, key }, body, facts }: Unprepared, value: unknown): Asked {
+function parsedOf({ caller: { identity, key }, body, facts }: Unprepared, value: unknown): ParsedRequest {
   return {
     bytes: body.bytes,
     value,

@@ -51,7 +51,7 @@ interface PreparedCompaction {
 }
 
 /** What is needed of a request to prepare it. */
-export interface Asked {
+export interface ParsedRequest {
   readonly bytes: Buffer;
   /** The bytes as JSON. It is changed. */
   readonly value: unknown;
@@ -70,11 +70,11 @@ const VALIDATE = { responses: validateCreateResponse, 'responses.compact': valid
 
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
 export function prepare(
-  asked: Asked,
+  parsed: ParsedRequest,
   { endpoint, mayBeEmpty = false }: PrepareOptions,
   services: PrepareServices,
 ): Prepared {
-  const { identity, value, bytes } = asked;
+  const { identity, value, bytes } = parsed;
   services.itemMemory.resolve(identity, value);
   const valid = withExactIntegers(VALIDATE[endpoint](value), bytes);
   const { model } = valid;
@@ -83,9 +83,9 @@ export function prepare(
   const settings = services.models.present?.find(model, route.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);
   const options = translationOptionsFor(identity, route, services);
-  const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
+  const bounded = parsed.needsOutputLimit ? boundOutput(request, services) : request;
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
-  if (asked.isLimited) {
+  if (parsed.isLimited) {
     checkModelSuffix(model);
     checkServiceTier(translation.chat.service_tier);
     checkFields(Object.keys(translation.parameters.passed));
@@ -102,7 +102,7 @@ export function prepare(
     request,
     translation,
     leftOut: leftOutOf(withIgnored(translation, overridden)),
-    ...(endpoint === 'responses.compact' && { kept: keptOf(request, asked) }),
+    ...(endpoint === 'responses.compact' && { kept: keptOf(request, parsed) }),
     ...(compacted ?? {
       compaction: undefined,
       inputSize: inputSizeOf(translation.chat),
@@ -112,7 +112,7 @@ export function prepare(
   };
 }
 
-interface CompactionWay extends CompactionOptions {
+interface CompactionRouting extends CompactionOptions {
   readonly estimator: InputEstimator;
   readonly routes: Routes;
   readonly route: Route;
@@ -124,7 +124,7 @@ interface CompactionWay extends CompactionOptions {
 function compactionOf(
   request: CreateResponse,
   translation: Translation,
-  options: CompactionWay,
+  options: CompactionRouting,
 ): (PlannedLoad & { readonly compaction: PreparedCompaction }) | undefined {
   const { compactionModel, routes, affinity } = options;
   const route = compactionModel === null ? options.route : routes.choose(compactionModel, affinity);
@@ -136,7 +136,7 @@ function withIgnored({ parameters, ...translation }: Translation, more: readonly
   return { ...translation, parameters: { ...parameters, ignored: [...parameters.ignored, ...more] } };
 }
 
-function keptOf(request: CreateResponse, { bytes, unique }: Asked): Uint8Array {
+function keptOf(request: CreateResponse, { bytes, unique }: ParsedRequest): Uint8Array {
   const kept = keptMessages(inputToCompact(request), bytes.length, unique);
   return Buffer.from(JSON.stringify(kept).slice(1, -1));
 }

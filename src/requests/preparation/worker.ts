@@ -24,7 +24,7 @@ import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import {
   prepare,
-  type Asked,
+  type ParsedRequest,
   type Prepared,
   type PrepareOptions,
   type PrepareServices,
@@ -43,7 +43,7 @@ export interface ThreadSettings
   readonly defaultMaxOutputTokens: number;
 }
 
-export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'needsOutputLimit'> {
+export interface LargeRequest extends Pick<ParsedRequest, 'unique' | 'isLimited' | 'needsOutputLimit'> {
   readonly modelTable: ModelTable | null;
   readonly routing: Routing;
   readonly usedFields: UsedFields['table'];
@@ -79,23 +79,23 @@ interface Refused {
   readonly options: ApiErrorOptions;
 }
 
-type Lack =
+type Need =
   | { readonly kind: 'refers'; readonly ids: readonly string[] }
   | { readonly kind: 'weighs'; readonly input: ModelInput };
 
-type Decided<Result> = { readonly kind: 'prepared'; readonly result: Result } | Lack | Refused;
+type Decided<Result> = { readonly kind: 'prepared'; readonly result: Result } | Need | Refused;
 
-/** With the bytes of the request, which were moved to the thread. */
+/** With the bytes of the request, which were transferred to the thread. */
 export type Answer<Result> = Decided<Result> & Pick<LargeRequest, 'bytes'>;
 
 /** How a request came: its answer to a preparation is made in the same way again to resume. */
-export type Way = PrepareOptions | { readonly past: Turns | undefined };
+export type PreparedAs = PrepareOptions | { readonly past: Turns | undefined };
 
 export type LargeService = {
   readonly response: (request: LargeRequest, options: PrepareOptions) => Answer<SentPlan>;
   readonly frame: (request: LargeRequest) => Answer<ReadFrame>;
   readonly continued: (request: LargeRequest, past: Turns | undefined) => Answer<PreparedFrame<SentPlan>>;
-  readonly resume: (request: LargeRequest, way: Way, encryptedContent: string) => Answer<EncodedChat>;
+  readonly resume: (request: LargeRequest, as: PreparedAs, encryptedContent: string) => Answer<EncodedChat>;
   readonly count: (request: LargeRequest) => Answer<InputToCount>;
   readonly chat: (request: LargeRequest) => Answer<SentChat>;
   readonly route: (request: LargeRequest) => Answer<RoutedChat>;
@@ -106,47 +106,49 @@ export type LargeService = {
 const settings = workerData as ThreadSettings;
 const sealers = createSealers(settings.secret, settings.gatewaySecretPrevious);
 
-/** The bytes of the next answer, which are moved and not copied. */
+/** The bytes of the next answer, which are transferred and not copied. */
 let transferred: ArrayBuffer[] = [];
 
 const service: LargeService = {
   response: (request, options) =>
-    answer(request, (asked, services) => toSentPlan(prepare(parsed(asked), options, services), digested(asked))),
+    answer(request, (received, services) =>
+      toSentPlan(prepare(parse(received), options, services), digested(received)),
+    ),
   frame: (request) =>
-    answer(request, (asked, services) => {
-      const whole = parsed(asked);
+    answer(request, (received, services) => {
+      const whole = parse(received);
       const frame = readCreateFrame(whole.value);
-      const digest = digested({ ...asked, isIdempotent: frame.idempotencyKey !== undefined });
+      const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
       if (frame.previousResponseId !== undefined) return { frame, ...digest };
       return { frame, prepared: toSentFrame(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
     }),
   continued: (request, past) =>
-    answer(request, (asked, services) => {
-      const whole = parsed(asked);
+    answer(request, (received, services) => {
+      const whole = parse(received);
       const frame = readCreateFrame(whole.value);
-      const digest = digested({ ...asked, isIdempotent: frame.idempotencyKey !== undefined });
+      const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
       return toSentFrame(prepareFrame(frame, { ...whole, past }, services), digest);
     }),
-  resume: (request, way, encryptedContent) =>
-    answer(request, (asked, services) => {
-      const whole = parsed(asked);
+  resume: (request, as, encryptedContent) =>
+    answer(request, (received, services) => {
+      const whole = parse(received);
       const { compaction } =
-        'endpoint' in way
-          ? prepare(whole, way, services)
-          : prepareFrame(readCreateFrame(whole.value), { ...whole, ...way }, services).plan;
+        'endpoint' in as
+          ? prepare(whole, as, services)
+          : prepareFrame(readCreateFrame(whole.value), { ...whole, ...as }, services).plan;
       const chat = compaction?.resume?.(encryptedContent);
       if (chat === undefined) throw new Error('this request has no compaction on its way');
       return encode(chat);
     }),
   count: (request) =>
-    answer(request, (asked, services) => {
-      const { chat, ...input } = prepareCount(parsed(asked), services);
+    answer(request, (received, services) => {
+      const { chat, ...input } = prepareCount(parse(received), services);
       return input.route.dialect.inputCounter === null ? input : { ...input, chat: encode(chat) };
     }),
   chat: (request) =>
-    answer(request, (asked, services) => {
-      const { edits, ...plan } = prepareChat(parsed(asked), services);
-      return { ...plan, ...digested(asked), edits: { plain: edits(false), withUsage: edits(true) } };
+    answer(request, (received, services) => {
+      const { edits, ...plan } = prepareChat(parse(received), services);
+      return { ...plan, ...digested(received), edits: { plain: edits(false), withUsage: edits(true) } };
     }),
   route: (request) => answer(request, ({ bytes, identity }, { routes }) => routeChat(bytes, identity, routes)),
 };
@@ -158,22 +160,22 @@ const { receive } = openRpc((message) => {
 parentPort?.on('message', receive);
 
 /** Only the main thread knows what was learnt about tokens, and the items of earlier answers. */
-class Lacking extends Error {
-  readonly lack: Lack;
+class NeedsMore extends Error {
+  readonly need: Need;
 
-  constructor(lack: Lack) {
+  constructor(need: Need) {
     super('the main thread has more to tell');
-    this.lack = lack;
+    this.need = need;
   }
 }
 
-interface Received extends Omit<Asked, 'value'> {
+interface Received extends Omit<ParsedRequest, 'value'> {
   readonly isIdempotent: boolean;
 }
 
 function answer<Result>(
-  { bytes, modelTable, routing, usedFields, recalled, inputTokens, ...asked }: LargeRequest,
-  work: (asked: Received, services: PrepareServices) => Result,
+  { bytes, modelTable, routing, usedFields, recalled, inputTokens, ...received }: LargeRequest,
+  work: (received: Received, services: PrepareServices) => Result,
 ): Answer<Result> {
   transferred = [...memoryOf(bytes)];
   const services: PrepareServices = {
@@ -184,7 +186,7 @@ function answer<Result>(
     sealers,
     estimator: {
       estimateInput(input) {
-        if (inputTokens === undefined) throw new Lacking({ kind: 'weighs', input });
+        if (inputTokens === undefined) throw new NeedsMore({ kind: 'weighs', input });
         return inputTokens;
       },
     },
@@ -192,15 +194,15 @@ function answer<Result>(
       resolve(_caller, value) {
         if (settings.itemMemoryTtlS === 0) return 0;
         const ids = recalled === undefined ? referencesIn(value) : [];
-        if (ids.length > 0) throw new Lacking({ kind: 'refers', ids });
+        if (ids.length > 0) throw new NeedsMore({ kind: 'refers', ids });
         return resolveReferences(value, { find: (id) => recalled?.get(id), maxBytes: settings.maxBodyBytes });
       },
     },
   };
   try {
-    return { kind: 'prepared', result: work({ ...asked, bytes: bufferOf(bytes) }, services), bytes };
+    return { kind: 'prepared', result: work({ ...received, bytes: bufferOf(bytes) }, services), bytes };
   } catch (error) {
-    if (error instanceof Lacking) return { ...error.lack, bytes };
+    if (error instanceof NeedsMore) return { ...error.need, bytes };
     if (!(error instanceof ApiError)) throw error;
     const { code, message, param, status, headers } = error;
     return { kind: 'refused', code, options: { message, param, status, headers }, bytes };
@@ -209,8 +211,8 @@ function answer<Result>(
 
 type Digest = Pick<Plan, 'bodyDigest'>;
 
-function parsed(asked: Received): Asked {
-  return { ...asked, value: parseJson(asked.bytes) };
+function parse(received: Received): ParsedRequest {
+  return { ...received, value: parseJson(received.bytes) };
 }
 
 function digested({ bytes, isIdempotent }: Received): Digest {
@@ -230,7 +232,7 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
   return {
     ...plan,
     ...digest,
-    request: toldOf(request),
+    request: repeatedOf(request),
     echo,
     translation: {
       // Before a compaction only the model is asked for.
@@ -247,15 +249,15 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
 }
 
 /** Returns what the response and the translator need of the request beside the echo. */
-function toldOf(request: CreateResponse): SentPlan['request'] {
-  const told: Partial<CreateResponse> = Object.fromEntries(
-    TOLD.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
+function repeatedOf(request: CreateResponse): SentPlan['request'] {
+  const repeated: Partial<CreateResponse> = Object.fromEntries(
+    REPEATED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
   );
-  return { ...told, model: request.model };
+  return { ...repeated, model: request.model };
 }
 
 /** All of them are small. */
-const TOLD = [
+const REPEATED = [
   'frequency_penalty',
   'include',
   'max_output_tokens',

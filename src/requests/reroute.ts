@@ -1,10 +1,10 @@
-/** A request that moves to a backend of another kind is made again for that one. */
+/** A request that is rerouted to a backend of another kind is made again for that one. */
 
 import { ApiError } from '../core/errors.ts';
 import { isOfOneKind, type BackendSpec, type RoutedBackend } from '../core/routes.ts';
 import type { Plan } from './plan.ts';
 
-export interface MoverOptions<Made extends Plan, Sent> {
+export interface RerouterOptions<Made extends Plan, Sent> {
   readonly prepare: (backend: RoutedBackend) => Promise<Made>;
   /** Goes on with this plan. Returns undefined if the request may not. */
   readonly use: (plan: Made) => Sent | undefined;
@@ -14,9 +14,9 @@ export interface MoverOptions<Made extends Plan, Sent> {
  * Returns what makes a request for another backend; undefined where all are of one kind. A plan is
  * made once for those that are alike.
  */
-export function moverOf<Made extends Plan, Sent>(
+export function rerouterOf<Made extends Plan, Sent>(
   first: Made,
-  { prepare, use }: MoverOptions<Made, Sent>,
+  { prepare, use }: RerouterOptions<Made, Sent>,
 ): ((backend: BackendSpec) => Promise<Sent | undefined>) | undefined {
   if (isOfOneKind(first.route)) return undefined;
   const made: Made[] = [first];

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { DIALECTS } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { createRoutes, type BackendSpec } from '../../src/core/routes.ts';
-import { moverOf } from '../../src/requests/move.ts';
+import { rerouterOf } from '../../src/requests/reroute.ts';
 import type { Plan } from '../../src/requests/plan.ts';
 import { onlyBackend } from '../support/only-backend.ts';
 
-describe('moverOf', () => {
+describe('rerouterOf', () => {
   let prepared: string[];
   let used: string[];
 
@@ -36,7 +36,7 @@ describe('moverOf', () => {
   const openai = { upstreamDialect: 'openai', dialect: DIALECTS.openai };
 
   function open(backends: readonly BackendSpec[], refusal?: Error) {
-    const move = moverOf(planFor(backends), {
+    const reroute = rerouterOf(planFor(backends), {
       async prepare(to) {
         prepared.push(to.name);
         if (refusal !== undefined) throw refusal;
@@ -47,15 +47,15 @@ describe('moverOf', () => {
         return backendModel;
       },
     });
-    return move ?? expect.fail('they are of several kinds');
+    return reroute ?? expect.fail('they are of several kinds');
   }
 
   it('prepares a request once for the backends that are alike, and goes back to the first plan', async () => {
     const alias = { modelAliases: new Map([['m', 'n']]) };
     const backends = [backend('a'), backend('b', openai), backend('c', openai), backend('d', alias)];
     const first = planFor(backends).route.alike[0];
-    const move = open(backends);
-    for (const to of [...backends, ...backends]) await move(to);
+    const reroute = open(backends);
+    for (const to of [...backends, ...backends]) await reroute(to);
     const kinds = ['generic m', 'openai m', 'openai m', 'generic n'];
     expect(used).to.deep.equal([...kinds, ...kinds]);
     const expected = ['a', 'b', 'd'].filter((name) => name !== first && !(first === 'c' && name === 'b'));
@@ -66,8 +66,8 @@ describe('moverOf', () => {
     const backends = [backend('a'), backend('b', openai)];
     const [first] = planFor(backends).route.alike;
     const other = backends.find(({ name }) => name !== first) ?? expect.fail('there are two');
-    const move = open(backends, new ApiError('unsupported_parameter'));
-    expect(await move(other)).to.equal(undefined);
+    const reroute = open(backends, new ApiError('unsupported_parameter'));
+    expect(await reroute(other)).to.equal(undefined);
     expect(prepared).to.deep.equal([other.name]);
     expect(used).to.deep.equal([]);
   });
