@@ -3,50 +3,22 @@
  * their locks in one order, so that no deadlock occurs: unique entries of idempotency keys, then
  * records, then keys, then groups, then usage, each kind sorted.
  */
-import type { AccountId, RequestId } from '../../contract/ids.ts';
-import { unreachable } from '../../core/errors.ts';
-import type { RateCorrection } from '../../core/money/rates.ts';
+import type { RequestId } from '../../contract/ids.ts';
+import { decide, neededBy, type Beginning, type Change, type Needed } from '../book/changes.ts';
 import type { Hold } from '../keys.ts';
-import type { RecordStatus } from '../store.ts';
-import { prepareCharges, type PaidRow } from '../shared/charges.ts';
 import { isOver } from '../shared/deadline.ts';
-import type { OperationOf } from '../shared/operations.ts';
 import {
   RECORD_COLUMNS,
-  closeRecord,
-  isFinal,
-  isUnconfirmed,
-  toDiscardedRow,
   toNewRecord,
   toPresent,
-  type CancelRow,
   type DraftRow,
   type IdempotencyRow,
-  type OutcomeRow,
   type RecordRow,
 } from '../shared/rows.ts';
-import { openLockedUnit } from './unit-of-work.ts';
+import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
-
-const NAMES = [
-  'accept',
-  'acceptPaid',
-  'finish',
-  'record',
-  'undoRecord',
-  'discard',
-  'undoAccept',
-  'requestCancel',
-  'requestCancelOfAny',
-  'takeRate',
-] as const;
-export type ChangeName = (typeof NAMES)[number];
-export type Change = { readonly [Name in ChangeName]: OperationOf<Name> }[ChangeName];
-type Acceptance = OperationOf<'accept'> | OperationOf<'acceptPaid'>;
-
-export const CHANGE_NAMES: ReadonlySet<string> = new Set(NAMES);
 
 // A join with `keys` would not keep the order of the drafts.
 const INSERT: Statement = {
@@ -119,186 +91,78 @@ export async function writeChanges(
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
   const unit = openLockedUnit(connection);
-  const charges = prepareCharges(unit);
-  const drafts = changes.flatMap(toAcceptances);
-  const known = await findOriginals(
-    connection,
-    drafts.flatMap(([, , earlier]) => earlier),
-  );
-  const late = new Set(drafts.flatMap(([, draft]) => (isOver(draft) ? [draft.requestId] : [])));
-  const fresh = drafts.filter(
-    ([, draft, earlier]) => !late.has(draft.requestId) && firstOf(known, earlier) === undefined,
-  );
-  // Both statements are sent at once; the second one sees the rows of the first.
-  const [inserted, locked] = await Promise.all([insert(connection, owner, fresh), lock(connection, changes)]);
-  const originals = await findOriginals(
-    connection,
-    fresh.flatMap(([, draft]) => (inserted.has(draft.requestId) ? [] : toPresent(draft))),
-  );
-  const records = new Map([...inserted, ...locked]);
-  await unit.load({
-    keys: [...records.values()].flatMap((record) => record.key ?? []),
-    groupIds: [...records.values()].flatMap((record) => record.groupId ?? []),
-    accountIds: changes.flatMap(toAccountIds),
-  });
-
-  const changed = new Set<RequestId>();
-  const removed = new Set<RequestId>();
-  const freed = new Set<RequestId>();
-  const cancelled = new Set<RequestId>();
-  const refused = new Map<RequestId, PaidRow>();
-
-  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null {
-    if (late.has(draft.requestId)) return 'late';
-    // The insert may have waited for another transaction with the same idempotency key.
-    if (draft.idempotencyKey !== null && inserted.has(draft.requestId) && isOver(draft)) {
-      remove(draft.requestId);
-      return 'late';
-    }
-    const repeated = firstOf(known, earlier);
-    if (repeated !== undefined) return repeated;
-    if (inserted.has(draft.requestId)) return null;
-    const original = firstOf(originals, toPresent(draft));
-    if (original === undefined) throw new PassingError('the record that a draft repeats has gone');
-    return records.get(original.requestId) ?? original;
-  }
-
-  function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
-    const { requestId, createdAtMs } = draft;
-    const repeated = accept(draft, earlier);
-    if (repeated === 'late') return { kind: 'late', rates: null };
-    if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
-    const held = charges.takeHold(requestId, hold, createdAtMs, records.get(requestId)?.groupId);
-    if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };
-    const refusal: PaidRow = { kind: held.refused, ofGroup: held.ofGroup, rates: held.rates };
-    refused.set(requestId, refusal);
-    remove(requestId);
-    return refusal;
-  }
-
-  function finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null {
-    const record = records.get(outcome.requestId);
-    if (record === undefined) return null;
-    return isFinal(record) ? record.status : end(record, outcome, correction);
-  }
-
-  function end(record: RecordRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
-    const closed = closeRecord(record, outcome);
-    note(closed);
-    if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freed.add(record.requestId);
-    charges.end(closed);
-    charges.correctRate(closed, correction);
-    return closed.status;
-  }
-
-  function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
-    const made = records.get(draft.requestId);
-    if (made === undefined) return 'late';
-    end(made, outcome, null);
-    return null;
-  }
-
-  function undoRecord(requestId: RequestId): null {
-    const made = records.get(requestId);
-    if (made === undefined) return null;
-    charges.undoEnd(made);
-    remove(requestId);
-    return null;
-  }
-
-  function discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
-    const record = records.get(requestId);
-    if (record === undefined) return null;
-    if (isFinal(record)) return record.status;
-    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs), correction);
-    charges.settleHold(record, nowMs);
-    charges.correctRate(record, correction);
-    remove(requestId);
-    return null;
-  }
-
-  function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
-    const record = records.get(requestId);
-    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
-    charges.undoEnd(record);
-    remove(requestId);
-    return null;
-  }
-
-  function requestCancel(requestId: RequestId, nowMs: number, callers?: readonly string[]): CancelRow | null {
-    const record = records.get(requestId);
-    if (record === undefined || callers?.includes(record.caller) === false) return null;
-    if (isFinal(record)) return { kind: 'final', record };
-    const asked = { ...record, cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
-    note(asked);
-    cancelled.add(requestId);
-    return { kind: 'asked', record: asked };
-  }
-
-  function note(record: RecordRow): void {
-    records.set(record.requestId, record);
-    changed.add(record.requestId);
-  }
-
-  function remove(requestId: RequestId): void {
-    records.delete(requestId);
-    changed.delete(requestId);
-    removed.add(requestId);
-  }
-
-  function decide(change: Change): unknown {
-    switch (change[0]) {
-      case 'accept':
-        return accept(change[1], change[2]);
-      case 'acceptPaid':
-        return acceptPaid(change[1], change[2], change[3]);
-      case 'finish':
-        return finish(change[1], change[2]);
-      case 'record':
-        return record(change[1], change[2]);
-      case 'undoRecord':
-        return undoRecord(change[1]);
-      case 'discard':
-        return discard(change[1], change[2], change[3]);
-      case 'undoAccept':
-        return undoAccept(change[1], change[2]);
-      case 'requestCancel':
-        return requestCancel(change[2], change[3], change[1]);
-      case 'requestCancelOfAny':
-        return requestCancel(change[1], change[2]);
-      case 'takeRate':
-        return charges.takeRate(change[1], change[2], change[3]);
-      default:
-        return unreachable(change);
-    }
-  }
-
-  const result = changes.map(decide);
-  const updates = [...changed].map((requestId) => ({ ...records.get(requestId), isFreed: freed.has(requestId) }));
+  const loaded = await load(connection, owner, neededBy(changes), unit);
+  const { results, changed, removed, freed, cancelled } = decide(changes, { ...loaded, unit });
   return {
-    result,
+    result: results,
     last: [
-      ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
-      ...(updates.length === 0 ? [] : [connection.changes(WRITE_RECORDS, [toJson(updates)])]),
+      ...(removed.length === 0 ? [] : [connection.changes(REMOVE_RECORDS, [removed])]),
+      ...writeRecords(connection, changed, freed),
       ...unit.flush(nowMs),
       // PostgreSQL sends the notices when the transaction commits.
-      ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
+      ...(cancelled.length === 0 ? [] : [connection.rows(NOTIFY, [cancelled, owner])]),
     ],
   };
 }
 
-function toAcceptances(change: Change): readonly Acceptance[] {
-  if (change[0] === 'record') return [['accept', change[1], []]];
-  return change[0] === 'accept' || change[0] === 'acceptPaid' ? [change] : [];
+/** Writes records that have changed, and frees the idempotency keys of some. */
+export function writeRecords(
+  connection: Connection,
+  records: readonly RecordRow[],
+  freed: ReadonlySet<RequestId> = new Set(),
+): readonly Promise<unknown>[] {
+  if (records.length === 0) return [];
+  const rows = records.map((record) => ({ ...record, isFreed: freed.has(record.requestId) }));
+  return [connection.changes(WRITE_RECORDS, [toJson(rows)])];
+}
+
+async function load(
+  connection: Connection,
+  owner: string,
+  { beginnings, records: requestIds, accounts: accountIds }: Needed,
+  unit: LockedUnitOfWork,
+) {
+  const late = new Set(beginnings.flatMap(({ draft }) => (isOver(draft) ? [draft.requestId] : [])));
+  const inTime = beginnings.filter(({ draft }) => !late.has(draft.requestId));
+  const known = await findOriginals(
+    connection,
+    inTime.flatMap(({ earlier }) => earlier),
+  );
+  const originals = new Map<RequestId, RecordRow>();
+  const fresh = inTime.filter(({ draft, earlier }) => {
+    const original = firstOf(known, earlier);
+    if (original !== undefined) originals.set(draft.requestId, original);
+    return original === undefined;
+  });
+  // Both statements are sent at once; the second one sees the rows of the first.
+  const [inserted, locked] = await Promise.all([insert(connection, owner, fresh), lock(connection, requestIds)]);
+  const repeating = fresh.filter(({ draft }) => !inserted.has(draft.requestId)).map(({ draft }) => draft);
+  const present = await findOriginals(connection, repeating.flatMap(toPresent));
+  for (const draft of repeating) {
+    const original = firstOf(present, toPresent(draft));
+    if (original === undefined) throw new PassingError('the record that a draft repeats has gone');
+    originals.set(draft.requestId, original);
+  }
+  for (const { draft } of fresh) {
+    // The insert may have waited for another transaction with the same idempotency key.
+    if (draft.idempotencyKey !== null && inserted.has(draft.requestId) && isOver(draft)) late.add(draft.requestId);
+  }
+  const records = new Map([...inserted, ...locked]);
+  await unit.load({
+    keys: [...records.values()].flatMap((record) => record.key ?? []),
+    groupIds: [...records.values()].flatMap((record) => record.groupId ?? []),
+    accountIds,
+  });
+  return { records, originals, late };
 }
 
 async function insert(
   connection: Connection,
   owner: string,
-  acceptances: readonly Acceptance[],
+  beginnings: readonly Beginning[],
 ): Promise<ReadonlyMap<RequestId, RecordRow>> {
-  if (acceptances.length === 0) return new Map();
-  const rows = acceptances.map(toInsert).sort(byIdempotency);
+  if (beginnings.length === 0) return new Map();
+  const rows = beginnings.map(toInsert).sort(byIdempotency);
   const made = await connection.rows<InsertedRow>(INSERT, [toJson(rows), owner]);
   const inserted = new Map(made.map((row) => [row.requestId, row]));
   return new Map(
@@ -312,7 +176,7 @@ async function insert(
 type InsertRow = DraftRow & Partial<Hold>;
 type InsertedRow = Pick<RecordRow, 'requestId' | 'seq' | 'key' | 'groupId'>;
 
-function toInsert([, draft, , hold]: Acceptance): InsertRow {
+function toInsert({ draft, hold }: Beginning): InsertRow {
   return { ...draft, ...hold };
 }
 
@@ -326,31 +190,13 @@ function toIdempotency(row: InsertRow): string {
   return toPresent(row).map(toIdentity).join();
 }
 
-async function lock(connection: Connection, changes: readonly Change[]): Promise<ReadonlyMap<RequestId, RecordRow>> {
-  const wanted = [...new Set(changes.flatMap(toRequestId))];
-  if (wanted.length === 0) return new Map();
-  const rows = await connection.rows<RecordRow>(LOCK_RECORDS, [wanted]);
+async function lock(
+  connection: Connection,
+  requestIds: readonly RequestId[],
+): Promise<ReadonlyMap<RequestId, RecordRow>> {
+  if (requestIds.length === 0) return new Map();
+  const rows = await connection.rows<RecordRow>(LOCK_RECORDS, [requestIds]);
   return new Map(rows.map((row) => [row.requestId, row]));
-}
-
-function toRequestId(change: Change): readonly RequestId[] {
-  switch (change[0]) {
-    case 'finish':
-      return [change[1].requestId];
-    case 'discard':
-    case 'undoAccept':
-    case 'undoRecord':
-    case 'requestCancelOfAny':
-      return [change[1]];
-    case 'requestCancel':
-      return [change[2]];
-    default:
-      return [];
-  }
-}
-
-function toAccountIds(change: Change): readonly AccountId[] {
-  return change[0] === 'takeRate' ? [change[1]] : [];
 }
 
 async function findOriginals(

@@ -2,7 +2,8 @@ import { DatabaseError } from 'pg';
 import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../shared/operations.ts';
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
-import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
+import { isChange, type Change, type ChangeName } from '../book/changes.ts';
+import { isPlainAcceptance, writeChanges } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
@@ -121,7 +122,7 @@ export function createEngine(
   }
 
   async function change(batch: readonly Operation[]): Promise<readonly unknown[]> {
-    if (batch.every(isRecordChange)) return writeAs(owner.name, batch);
+    if (batch.every(isChange)) return writeAs(owner.name, batch);
     const [first, ...others] = batch;
     if (first === undefined || others.length > 0)
       throw new TypeError('what has a transaction of its own came with others');
@@ -158,10 +159,6 @@ export function createEngine(
       await Promise.all([connections.close(), forLists.close()]);
     },
   };
-}
-
-function isRecordChange(operation: Operation): operation is Change {
-  return CHANGE_NAMES.has(operation[0]);
 }
 
 /** A method accepts parameters of any type; they were checked where the operation was called. */

@@ -1,5 +1,5 @@
 import type { KeyId } from '../../contract/ids.ts';
-import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../shared/unit-of-work.ts';
+import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work.ts';
 import { isGroupId } from '../../core/ids.ts';
 import type { Operations } from '../shared/operations.ts';
 import { CHANGED_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS, type Conflict, type KeyRow } from '../shared/key-rows.ts';

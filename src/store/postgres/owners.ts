@@ -6,9 +6,10 @@
  * breaks the foreign key.
  */
 import { randomBytes } from 'node:crypto';
-import { prepareCharges } from '../shared/charges.ts';
+import { prepareCharges } from '../book/charges.ts';
 import type { Operations } from '../shared/operations.ts';
-import { RECORD_COLUMNS, type AskedRow, type RecordRow } from '../shared/rows.ts';
+import { toInterrupted, UNFINISHED_COLUMNS, type AskedRow, type UnfinishedRow } from '../shared/rows.ts';
+import { writeRecords } from './changes.ts';
 import { NOTIFY } from './notices.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
@@ -109,28 +110,15 @@ const FIND_DEAD: Statement = {
 
 const STEP = 500;
 
-function closing(name: string, condition: string): Statement {
+function unfinished(name: string, condition: string): Statement {
   const text = `
-    UPDATE requests SET
-      owner = NULL,
-      status = CASE WHEN cancel_requested_at_ms IS NULL THEN 'failed' ELSE 'cancelled' END,
-      error_code = CASE WHEN cancel_requested_at_ms IS NULL THEN 'gateway_interrupted' ELSE 'request_cancelled' END,
-      completed_at_ms = greatest($1, created_at_ms),
-      input_tokens = estimated_input_tokens,
-      cached_tokens = 0,
-      cache_write_tokens = 0,
-      output_tokens = 0,
-      reasoning_tokens = 0,
-      total_tokens = estimated_input_tokens,
-      usage_estimated = 1,
-      cost_micro = interrupted_cost_micro
-    WHERE seq IN (SELECT seq FROM requests WHERE owner = $2 ${condition} ORDER BY seq LIMIT ${STEP} FOR NO KEY UPDATE)
-    RETURNING ${RECORD_COLUMNS}`;
+    SELECT ${UNFINISHED_COLUMNS} FROM requests WHERE owner = $1 ${condition}
+    ORDER BY seq LIMIT ${STEP} FOR NO KEY UPDATE`;
   return { name, text };
 }
 
-const CLOSE = closing('close_abandoned', '');
-const CLOSE_ENDED = closing('close_ended', 'AND request_id = ANY($3::text[])');
+const ABANDONED = unfinished('find_abandoned', '');
+const ENDED = unfinished('find_ended', 'AND request_id = ANY($2::text[])');
 
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
@@ -139,29 +127,30 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
   return {
     async recoverSome(connection, nowMs, ended) {
       if (ended.length > 0) {
-        const closed = await connection.rows<RecordRow>(CLOSE_ENDED, [nowMs, owner.name, ended]);
-        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
+        const own = await connection.rows<UnfinishedRow>(ENDED, [owner.name, ended]);
+        if (own.length > 0) return { result: own.length, last: await closeAll(connection, own, nowMs) };
       }
       for (;;) {
         const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
-        const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead.owner]);
-        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
+        const left = await connection.rows<UnfinishedRow>(ABANDONED, [dead.owner]);
+        if (left.length > 0) return { result: left.length, last: await closeAll(connection, left, nowMs) };
         await connection.changes(DELETE, [dead.owner]);
       }
     },
   };
 }
 
-async function settleAll(connection: Connection, closed: readonly RecordRow[], nowMs: number) {
+async function closeAll(connection: Connection, unfinished: readonly UnfinishedRow[], nowMs: number) {
   const unit = openLockedUnit(connection);
   const charges = prepareCharges(unit);
+  const closed = unfinished.map((record) => toInterrupted(record, nowMs));
   await unit.load({
     keys: closed.flatMap((record) => record.key ?? []),
     groupIds: closed.flatMap((record) => record.groupId ?? []),
   });
   for (const record of closed) charges.end(record);
-  return unit.flush(nowMs);
+  return [...writeRecords(connection, closed), ...unit.flush(nowMs)];
 }
 
 const LIST_ASKED: Statement = {

@@ -6,14 +6,14 @@ import {
   KEY_ACCOUNT_COLUMNS,
   openUnitOfWork,
   type Account,
-  type UnitOfWork,
-} from '../shared/unit-of-work.ts';
+  type OpenUnit,
+} from '../book/unit-of-work.ts';
 import { SETTLED_HOURS } from '../shared/usage-rollups.ts';
 import { countedName, USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 import { forgetRollups } from './usage-rollups.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-export interface LockedUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
+export interface LockedUnitOfWork extends OpenUnit {
   /**
    * Locks keys, then groups, each in the order of `seq`, so that transactions do not deadlock. A key
    * that is named by its id brings its group.

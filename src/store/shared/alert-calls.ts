@@ -1,7 +1,7 @@
 import type { AlertStore } from '../alerts.ts';
 import { toSpending } from './alert-rows.ts';
 import type { BatchQueue } from './batch-queue.ts';
-import { dayOf, monthOf } from './funds.ts';
+import { dayOf, monthOf } from '../book/funds.ts';
 
 /** Returns the calls about alerts. */
 export function createAlertCalls(queue: BatchQueue, clock: () => number): AlertStore {

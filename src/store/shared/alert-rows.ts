@@ -1,6 +1,6 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { AccountSpending } from '../alerts.ts';
-import { spentAt, type Funds, type SpendLimits } from './funds.ts';
+import { spentAt, type Funds, type SpendLimits } from '../book/funds.ts';
 
 export interface SpendingStep {
   readonly of: 'keys' | 'groups';

@@ -1,7 +1,7 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
-import { checkAmount } from './funds.ts';
+import { checkAmount } from '../book/funds.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
 import {
   toGroupDraftRow,

@@ -10,7 +10,7 @@ import type {
   StoredGroup,
   StoredKey,
 } from '../keys.ts';
-import { spentAt, type Funds } from './funds.ts';
+import { spentAt, type Funds } from '../book/funds.ts';
 
 const HOUR_MS = 3_600_000;
 

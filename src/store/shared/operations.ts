@@ -3,7 +3,7 @@ import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery
 import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
 import type { ClaimRow, SpendingRow, SpendingStep } from './alert-rows.ts';
-import type { CountedRow, PaidRow } from './charges.ts';
+import type { CountedRow, PaidRow } from '../book/charges.ts';
 import type { Failure } from './failures.ts';
 import type {
   Conflict,

@@ -129,6 +129,38 @@ const NOTHING_SPENT = {
   upstream: null,
 } as const;
 
+/** A record that its process has left unfinished. */
+export interface UnfinishedRow extends RecordRow {
+  readonly estimatedInputTokens: number;
+  readonly interruptedCostMicro: number | null;
+}
+
+export const UNFINISHED_COLUMNS = `${RECORD_COLUMNS}, estimated_input_tokens AS "estimatedInputTokens",
+  interrupted_cost_micro AS "interruptedCostMicro"`;
+
+/** Returns how such a record ends: the backend may have read the prompt, and nobody knows of any output. */
+export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordRow {
+  const { estimatedInputTokens, interruptedCostMicro, ...record } = unfinished;
+  return closeRecord(record, {
+    requestId: record.requestId,
+    status: 'failed',
+    // The clock may have been set back.
+    completedAtMs: Math.max(nowMs, record.createdAtMs),
+    inputTokens: estimatedInputTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    totalTokens: estimatedInputTokens,
+    usageEstimated: 1,
+    costMicro: interruptedCostMicro,
+    incompleteReason: null,
+    errorCode: 'gateway_interrupted',
+    upstream: record.upstream,
+    freesIdempotencyKey: false,
+  });
+}
+
 /** Returns the outcome of a discarded record whose cancel was requested. */
 export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: number): OutcomeRow {
   return {

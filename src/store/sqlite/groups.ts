@@ -9,7 +9,7 @@ import {
   type GroupFilter,
   type GroupRow,
 } from '../shared/key-rows.ts';
-import type { Funding } from '../shared/unit-of-work.ts';
+import type { Funding } from '../book/unit-of-work.ts';
 
 export function prepareGroups(database: Database, funding: Funding) {
   const insert = database.prepare<[GroupDraftRow], GroupRow>(`

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, KeyId } from '../../contract/ids.ts';
 import type { KeyChange } from '../keys.ts';
-import type { Funding } from '../shared/unit-of-work.ts';
+import type { Funding } from '../book/unit-of-work.ts';
 import {
   CHANGED_COLUMNS,
   IS_OF_PREVIOUS,

@@ -1,14 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { prepareAccepted } from './accepted.ts';
 import { prepareAlerts } from './alerts.ts';
-import { prepareCharges } from '../shared/charges.ts';
+import { isChange, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareGroups } from './groups.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
-import { prepareLifecycle } from './lifecycle.ts';
+import { prepareChanges, type Changes } from './changes.ts';
+import { prepareDoubts } from './doubts.ts';
 import { prepareLists } from './lists.ts';
 import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
@@ -19,26 +20,14 @@ import type { Owners } from './owner-lock.ts';
 import { prepareUsage } from './usage.ts';
 import { prepareUsageRollups } from './usage-rollups.ts';
 
-export interface SqliteOperations extends Operations {
+export interface SqliteOperations extends Omit<Operations, ChangeName> {
   pragma(source: string): unknown;
   /** Runs the following operations of the batch for another process. */
   asOwner(owner: string): null;
 }
 
-/** All other operations read the tables, so the unit of work is written before them. */
-const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
-  'accept',
-  'acceptPaid',
-  'finish',
-  'record',
-  'undoRecord',
-  'discard',
-  'undoAccept',
-  'takeRate',
-  'find',
-  'findDuplicate',
-  'asOwner',
-]);
+/** All other operations read the tables of accounts and usage, so the unit of work is written before them. */
+const IN_UNIT: ReadonlySet<string> = new Set(['find', 'findAny', 'findDuplicate', 'asOwner']);
 
 export interface Runner {
   readonly run: (operation: Operation) => unknown;
@@ -47,16 +36,27 @@ export interface Runner {
 
 export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
   const unit = prepareUnitOfWork(database);
-  const operations = prepareOperations(database, who, unit);
+  let acting = who.own;
+  const changes = prepareChanges(database, { owner: () => acting, unit });
+  const operations: Readonly<Record<string, unknown>> = {
+    ...prepareOperations(database, { ...who, acting: () => acting }, { unit, changes }),
+    asOwner(owner: string) {
+      acting = owner;
+      return null;
+    },
+  };
 
   function apply([name, ...parameters]: Operation): unknown {
+    const operation = operations[name];
+    if (typeof operation !== 'function') throw new TypeError(`there is no operation ${name}`);
     // Each operation was typed where it was called.
-    return Reflect.apply(operations[name], undefined, parameters);
+    return Reflect.apply(operation, undefined, parameters);
   }
 
   return {
     unit,
     run(operation) {
+      if (isChange(operation)) return changes.apply(operation);
       if (IN_UNIT.has(operation[0])) return apply(operation);
       unit.flush();
       const result = apply(operation);
@@ -68,12 +68,9 @@ export function prepareRunner(database: Database, who: { readonly own: string; r
 
 function prepareOperations(
   database: Database,
-  who: { readonly own: string; readonly owners: Owners },
-  unit: SqliteUnitOfWork,
-): SqliteOperations {
-  let acting = who.own;
-  const charges = prepareCharges(unit);
-  const lifecycle = { owner: () => acting, charges };
+  who: { readonly own: string; readonly owners: Owners; readonly acting: () => string },
+  { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
+): Omit<SqliteOperations, 'asOwner'> {
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],
@@ -81,8 +78,8 @@ function prepareOperations(
       const account = unit.funding.find(accountId);
       return account === undefined ? null : standingOf(account, nowMs);
     },
-    takeRate: charges.takeRate,
-    ...prepareLifecycle(database, lifecycle),
+    ...changes.lookups,
+    ...prepareDoubts(database, who.acting),
     ...prepareLists(database),
     ...prepareOperator(database),
     ...prepareKeys(database, unit.funding),
@@ -93,13 +90,9 @@ function prepareOperations(
     ...prepareRequestStats(database),
     ...prepareAccepted(database),
     ...prepareAlerts(database),
-    ...prepareRecovery(database, who, lifecycle),
+    ...prepareRecovery(database, who, { unit, changes }),
     ...prepareRetention(database),
     ...prepareChecks(database),
-    asOwner(owner) {
-      acting = owner;
-      return null;
-    },
   };
 }
 

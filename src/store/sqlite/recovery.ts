@@ -1,40 +1,33 @@
 import type { Database } from 'better-sqlite3';
-import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
-import type { Lifecycle } from './lifecycle.ts';
+import { prepareCharges } from '../book/charges.ts';
+import { toInterrupted, UNFINISHED_COLUMNS, type UnfinishedRow } from '../shared/rows.ts';
+import type { Changes } from './changes.ts';
 import type { Owners } from './owner-lock.ts';
+import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 const STEP = 500;
 
 export function prepareRecovery(
   database: Database,
   { own, owners }: { readonly own: string; readonly owners: Owners },
-  { charges }: Pick<Lifecycle, 'charges'>,
+  { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
 ) {
+  const charges = prepareCharges(unit);
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();
-
-  const closeSome = database.prepare<[number, string, number], RecordRow>(`
-    UPDATE requests SET
-      owner = NULL,
-      status = iif(cancel_requested_at_ms IS NULL, 'failed', 'cancelled'),
-      error_code = iif(cancel_requested_at_ms IS NULL, 'gateway_interrupted', 'request_cancelled'),
-      completed_at_ms = max(?, created_at_ms),
-      input_tokens = estimated_input_tokens,
-      cached_tokens = 0,
-      cache_write_tokens = 0,
-      output_tokens = 0,
-      reasoning_tokens = 0,
-      total_tokens = estimated_input_tokens,
-      usage_estimated = 1,
-      cost_micro = interrupted_cost_micro
-    WHERE seq IN (SELECT seq FROM requests WHERE owner = ? LIMIT ?)
-    RETURNING ${RECORD_COLUMNS}`);
+  const selectSome = database.prepare<[string, number], UnfinishedRow>(
+    `SELECT ${UNFINISHED_COLUMNS} FROM requests WHERE owner = ? LIMIT ?`,
+  );
 
   function endSome(nowMs: number, dead: string, limit: number): number {
-    const closed = closeSome.all(nowMs, dead, limit);
-    for (const record of closed) charges.end(record);
-    return closed.length;
+    const unfinished = selectSome.all(dead, limit);
+    for (const record of unfinished) {
+      const closed = toInterrupted(record, nowMs);
+      changes.update(closed);
+      charges.end(closed);
+    }
+    return unfinished.length;
   }
 
   function recoverSome(nowMs: number): number {

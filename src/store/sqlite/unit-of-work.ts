@@ -7,12 +7,12 @@ import {
   openUnitOfWork,
   type Account,
   type EntryRow,
-  type UnitOfWork,
-} from '../shared/unit-of-work.ts';
+  type OpenUnit,
+} from '../book/unit-of-work.ts';
 import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 import { rowStatements } from './row-statements.ts';
 
-export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
+export interface SqliteUnitOfWork extends OpenUnit {
   /** Runs before an operation reads the tables, and at the end. */
   flush(): void;
   discard(): void;

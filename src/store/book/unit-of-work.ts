@@ -2,8 +2,8 @@ import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { LedgerEntry } from '../keys.ts';
 import type { Funds, SpendLimits } from './funds.ts';
 import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
-import type { RecordRow } from './rows.ts';
-import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from './usage-rows.ts';
+import type { RecordRow } from '../shared/rows.ts';
+import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from '../shared/usage-rows.ts';
 
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly id: AccountId;
@@ -40,14 +40,17 @@ export interface Funding {
   enter(entry: NewEntry): void;
 }
 
+export interface OpenUnit {
+  readonly funding: Funding;
+  readonly noteUsage: (closed: RecordRow) => void;
+  readonly takeBackUsage: (closed: RecordRow) => void;
+}
+
 /**
  * The state of keys inside one transaction: read once, changed in memory, and written at the end.
  * Many requests of one key change its row once.
  */
-export interface UnitOfWork {
-  readonly funding: Funding;
-  readonly noteUsage: (closed: RecordRow) => void;
-  readonly takeBackUsage: (closed: RecordRow) => void;
+export interface UnitOfWork extends OpenUnit {
   add(account: Account): Account;
   flush(): UnitChanges;
 }

@@ -11,8 +11,8 @@ import {
   type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
-import type { Account, UnitOfWork } from './unit-of-work.ts';
-import type { RecordRow } from './rows.ts';
+import type { Account, OpenUnit } from './unit-of-work.ts';
+import type { RecordRow } from '../shared/rows.ts';
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
@@ -28,8 +28,6 @@ export type PaidRow =
   | { readonly kind: 'late'; readonly rates: null }
   | { readonly kind: Refusal; readonly ofGroup: boolean; readonly rates: RateStanding | null };
 
-export type Charges = ReturnType<typeof prepareCharges>;
-
 type Settled = Pick<RecordRow, 'requestId' | 'key' | 'groupId' | 'heldMicro' | 'costMicro'>;
 
 type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
@@ -44,7 +42,7 @@ interface NotHeld<Why> {
 }
 
 /** Returns the charges, which run inside the transaction that changes the record. */
-export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omit<UnitOfWork, 'add' | 'flush'>) {
+export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: OpenUnit) {
   /** `groupId` is that of the record, if the key can have been moved since. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number, groupId?: GroupId | null): Held {
     const payers = findUsable(hold.keyId, hold.tokens, atMs, groupId);

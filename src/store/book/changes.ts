@@ -1,0 +1,262 @@
+/**
+ * Every rule of a record from its draft to its end, for both engines: pure, without SQL, clock or
+ * waiting. An engine loads what `neededBy` names, lets `decide` decide, and writes what comes out,
+ * all in one transaction.
+ */
+import type { AccountId, RequestId } from '../../contract/ids.ts';
+import { unreachable } from '../../core/errors.ts';
+import type { RateCorrection } from '../../core/money/rates.ts';
+import type { Hold } from '../keys.ts';
+import type { RecordStatus } from '../store.ts';
+import type { Operation, OperationOf } from '../shared/operations.ts';
+import {
+  closeRecord,
+  isFinal,
+  isUnconfirmed,
+  toDiscardedRow,
+  type CancelRow,
+  type DraftRow,
+  type IdempotencyRow,
+  type OutcomeRow,
+  type RecordRow,
+} from '../shared/rows.ts';
+import { prepareCharges, type PaidRow } from './charges.ts';
+import type { OpenUnit } from './unit-of-work.ts';
+
+const NAMES = [
+  'accept',
+  'acceptPaid',
+  'finish',
+  'record',
+  'undoRecord',
+  'discard',
+  'undoAccept',
+  'requestCancel',
+  'requestCancelOfAny',
+  'takeRate',
+] as const;
+export type ChangeName = (typeof NAMES)[number];
+export type Change = { readonly [Name in ChangeName]: OperationOf<Name> }[ChangeName];
+const CHANGE_NAMES: ReadonlySet<string> = new Set(NAMES);
+
+/** Whether the book decides this operation. */
+export function isChange(operation: Operation): operation is Change {
+  return CHANGE_NAMES.has(operation[0]);
+}
+
+/** A draft whose record may begin. */
+export interface Beginning {
+  readonly draft: DraftRow;
+  /** The draft under previous secrets. */
+  readonly earlier: readonly IdempotencyRow[];
+  readonly hold: Hold | undefined;
+}
+
+export interface Needed {
+  readonly beginnings: readonly Beginning[];
+  readonly records: readonly RequestId[];
+  readonly accounts: readonly AccountId[];
+}
+
+/** What the transaction has found. */
+export interface Loaded {
+  /** Those that were asked for and exist, and those of the drafts that nothing repeats. */
+  readonly records: ReadonlyMap<RequestId, RecordRow>;
+  /** Of a draft, the record that it repeats. */
+  readonly originals: ReadonlyMap<RequestId, RecordRow>;
+  /** The drafts whose callers have been refused meanwhile. */
+  readonly late: ReadonlySet<RequestId>;
+  /** Reads the accounts, and has what must be written of them. */
+  readonly unit: OpenUnit;
+}
+
+/** What the transaction must write of the records, beside what its unit of work has. */
+export interface Decided {
+  /** One for each change, in their order. */
+  readonly results: readonly unknown[];
+  readonly changed: readonly RecordRow[];
+  readonly removed: readonly RequestId[];
+  /** Those of the changed records whose idempotency keys may be used again. */
+  readonly freed: ReadonlySet<RequestId>;
+  /** Those whose owners must hear that a cancel was requested. */
+  readonly cancelled: readonly RequestId[];
+}
+
+/** Returns what has to be loaded before these changes can be decided. */
+export function neededBy(changes: readonly Change[]): Needed {
+  return {
+    beginnings: changes.flatMap(toBeginning),
+    records: [...new Set(changes.flatMap(toRequestId))],
+    accounts: changes.flatMap((change) => (change[0] === 'takeRate' ? [change[1]] : [])),
+  };
+}
+
+/** Decides the changes in their order: each sees what those before it have changed. */
+export function decide(changes: readonly Change[], { originals, late, unit, ...loaded }: Loaded): Decided {
+  const charges = prepareCharges(unit);
+  const records = new Map(loaded.records);
+  const changed = new Set<RequestId>();
+  const removed = new Set<RequestId>();
+  const freed = new Set<RequestId>();
+  const cancelled = new Set<RequestId>();
+  const refused = new Map<RequestId, PaidRow>();
+
+  const results = changes.map(toResult);
+  return {
+    results,
+    changed: [...changed].flatMap((requestId) => records.get(requestId) ?? []),
+    removed: [...removed],
+    freed,
+    cancelled: [...cancelled],
+  };
+
+  function toResult(change: Change): unknown {
+    switch (change[0]) {
+      case 'accept':
+        return accept(change[1]);
+      case 'acceptPaid':
+        return acceptPaid(change[1], change[3]);
+      case 'finish':
+        return finish(change[1], change[2]);
+      case 'record':
+        return record(change[1], change[2]);
+      case 'undoRecord':
+        return undoRecord(change[1]);
+      case 'discard':
+        return discard(change[1], change[2], change[3]);
+      case 'undoAccept':
+        return undoAccept(change[1], change[2]);
+      case 'requestCancel':
+        return requestCancel(change[2], change[3], change[1]);
+      case 'requestCancelOfAny':
+        return requestCancel(change[1], change[2]);
+      case 'takeRate':
+        return charges.takeRate(change[1], change[2], change[3]);
+      default:
+        return unreachable(change);
+    }
+  }
+
+  /** A duplicate is answered at any time, but not to a caller that has been refused. */
+  function accept({ requestId }: DraftRow): RecordRow | 'late' | null {
+    if (late.has(requestId)) {
+      if (records.has(requestId)) remove(requestId);
+      return 'late';
+    }
+    const original = originals.get(requestId);
+    return original === undefined ? null : (records.get(original.requestId) ?? original);
+  }
+
+  /** A duplicate comes first, because it is answered even when the funds are used up. */
+  function acceptPaid(draft: DraftRow, hold: Hold): PaidRow {
+    const { requestId, createdAtMs } = draft;
+    const repeated = accept(draft);
+    if (repeated === 'late') return { kind: 'late', rates: null };
+    if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
+    const held = charges.takeHold(requestId, hold, createdAtMs, records.get(requestId)?.groupId);
+    if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };
+    const refusal: PaidRow = { kind: held.refused, ofGroup: held.ofGroup, rates: held.rates };
+    refused.set(requestId, refusal);
+    remove(requestId);
+    return refusal;
+  }
+
+  function finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null {
+    const record = records.get(outcome.requestId);
+    if (record === undefined) return null;
+    return isFinal(record) ? record.status : end(record, outcome, correction);
+  }
+
+  function end(record: RecordRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
+    const closed = closeRecord(record, outcome);
+    write(closed);
+    if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freed.add(record.requestId);
+    charges.end(closed);
+    charges.correctRate(closed, correction);
+    return closed.status;
+  }
+
+  function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
+    const begun = records.get(draft.requestId);
+    if (begun === undefined || late.has(draft.requestId)) return 'late';
+    end(begun, outcome, null);
+    return null;
+  }
+
+  function undoRecord(requestId: RequestId): null {
+    const ended = records.get(requestId);
+    if (ended === undefined) return null;
+    charges.undoEnd(ended);
+    remove(requestId);
+    return null;
+  }
+
+  function discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
+    const record = records.get(requestId);
+    if (record === undefined) return null;
+    if (isFinal(record)) return record.status;
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs), correction);
+    charges.settleHold(record, nowMs);
+    charges.correctRate(record, correction);
+    remove(requestId);
+    return null;
+  }
+
+  function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
+    const record = records.get(requestId);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
+    charges.undoEnd(record);
+    remove(requestId);
+    return null;
+  }
+
+  function requestCancel(requestId: RequestId, nowMs: number, callers?: readonly string[]): CancelRow | null {
+    const record = records.get(requestId);
+    if (record === undefined || callers?.includes(record.caller) === false) return null;
+    if (isFinal(record)) return { kind: 'final', record };
+    const asked = { ...record, cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
+    write(asked);
+    cancelled.add(requestId);
+    return { kind: 'asked', record: asked };
+  }
+
+  function write(record: RecordRow): void {
+    records.set(record.requestId, record);
+    changed.add(record.requestId);
+  }
+
+  function remove(requestId: RequestId): void {
+    records.delete(requestId);
+    changed.delete(requestId);
+    removed.add(requestId);
+  }
+}
+
+function toBeginning(change: Change): readonly Beginning[] {
+  switch (change[0]) {
+    case 'accept':
+      return [{ draft: change[1], earlier: change[2], hold: undefined }];
+    case 'acceptPaid':
+      return [{ draft: change[1], earlier: change[2], hold: change[3] }];
+    case 'record':
+      return [{ draft: change[1], earlier: [], hold: undefined }];
+    default:
+      return [];
+  }
+}
+
+function toRequestId(change: Change): readonly RequestId[] {
+  switch (change[0]) {
+    case 'finish':
+      return [change[1].requestId];
+    case 'discard':
+    case 'undoAccept':
+    case 'undoRecord':
+    case 'requestCancelOfAny':
+      return [change[1]];
+    case 'requestCancel':
+      return [change[2]];
+    default:
+      return [];
+  }
+}
