@@ -177,8 +177,8 @@ export function decide(changes: readonly Change[], { originals, late, unit, ...l
   }
 
   function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
-    const begun = records.get(draft.requestId);
-    if (begun === undefined || late.has(draft.requestId)) return 'late';
+    const begun = accept(draft) === 'late' ? undefined : records.get(draft.requestId);
+    if (begun === undefined) return 'late';
     end(begun, outcome, null);
     return null;
   }
