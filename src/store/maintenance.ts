@@ -1,6 +1,6 @@
 import type { SharedDatabase } from './database-url.ts';
-import type { DatabaseCheck } from './shared/check.ts';
-import type { Upgrade } from './shared/migrations.ts';
+import type { DatabaseCheck } from './rows/check.ts';
+import type { Upgrade } from './rows/migrations.ts';
 import * as sqliteCheck from './sqlite/check.ts';
 import * as sqliteUpgrade from './sqlite/upgrade.ts';
 

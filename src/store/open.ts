@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
-import { createHealth, createEngineStore } from './shared/engine-store.ts';
-import { createBatchQueue, type BatchQueueLimits } from './shared/batch-queue.ts';
+import { createHealth, createEngineStore } from './calls/engine-store.ts';
+import { createBatchQueue, type BatchQueueLimits } from './queue/batch-queue.ts';
 import { openSqliteStore, type StoreClient, type SqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';

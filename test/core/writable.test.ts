@@ -18,7 +18,7 @@ const MADE_ONCE = [
   'requests/running.ts',
   'rpc/rpc.ts',
   'store/postgres/owners.ts',
-  'store/shared/lookup-slots.ts',
+  'store/queue/lookup-slots.ts',
   'web-socket/sockets.ts',
 ];
 

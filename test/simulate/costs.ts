@@ -1,6 +1,6 @@
 /** What each kind of end may cost: the last column of "What ends how" (src/docs/promises.md). */
 
-import type { RecordRow } from '../../src/store/shared/rows.ts';
+import type { RecordRow } from '../../src/store/rows/records.ts';
 import { USAGE } from './backend.ts';
 import { SILENCE_MS, type Aftermath, type Life } from './world.ts';
 

@@ -57,14 +57,14 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'an undo that runs too late',
-    file: 'store/shared/batch-queue.ts',
+    file: 'store/queue/batch-queue.ts',
     right: 'if (call.caller === undefined) undo(call);',
     wrong: 'if (call.caller === undefined) setTimeout(() => undo(call), 60_000);',
     within: 2000,
   },
   {
     name: 'a cancel that is forgotten at the end',
-    file: 'store/shared/rows.ts',
+    file: 'store/rows/records.ts',
     right: 'if (record.cancelRequestedAtMs === null) return closed;',
     wrong: 'if (outcome.status !== record.status) return closed;',
     within: 500,
@@ -106,7 +106,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'an undo that is overtaken by what it undoes',
-    file: 'store/shared/batch-queue.ts',
+    file: 'store/queue/batch-queue.ts',
     right: '}, COMMITTED_WITHIN_MS).unref();',
     wrong: '}, 3_600_000).unref();',
     within: 6000,

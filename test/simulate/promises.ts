@@ -1,7 +1,7 @@
 /** What must hold when a history has come to its rest (src/docs/promises.md). */
 
-import type { RecordRow } from '../../src/store/shared/rows.ts';
-import type { KeyRow } from '../../src/store/shared/key-rows.ts';
+import type { RecordRow } from '../../src/store/rows/records.ts';
+import type { KeyRow } from '../../src/store/rows/keys.ts';
 import type { LedgerEntry, StoredKey } from '../../src/store/keys.ts';
 import type { Call } from './backend.ts';
 import { findWrongCost } from './costs.ts';

@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import type { ListStep } from '../../src/store/shared/list-query.ts';
-import { toListQueries } from '../../src/store/shared/list-query.ts';
+import type { ListStep } from '../../src/store/rows/list-query.ts';
+import { toListQueries } from '../../src/store/rows/list-query.ts';
 import { LOOKUPS } from '../../src/store/postgres/lookups.ts';
 import { migrate as migratePostgres } from '../../src/store/postgres/migrate.ts';
 import { toConnection } from '../../src/store/postgres/pool.ts';
@@ -17,7 +17,7 @@ import { prepareLists } from '../../src/store/sqlite/lists.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { cpuTimeMs, cpuTimeOfMs } from '../support/cpu-time.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
-import { ALL_RECORDS, nameOf } from './shared/list-plans.ts';
+import { ALL_RECORDS, nameOf } from './rows/list-plans.ts';
 
 const RECORDS = Number(process.env['MANY_RECORDS'] ?? 200_000);
 /** Several times beyond what they take. What tells a page from a search of all records on PostgreSQL is the pages it touches. */

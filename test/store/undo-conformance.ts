@@ -1,9 +1,9 @@
 /** What every engine promises of an accept without an answer whose process is taken for dead; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import { createBatchQueue } from '../../src/store/shared/batch-queue.ts';
-import { createEngineStore, createHealth } from '../../src/store/shared/engine-store.ts';
-import type { Operation, RemoteEngine } from '../../src/store/shared/operations.ts';
+import { createBatchQueue } from '../../src/store/queue/batch-queue.ts';
+import { createEngineStore, createHealth } from '../../src/store/calls/engine-store.ts';
+import type { Operation, RemoteEngine } from '../../src/store/queue/operations.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, USAGE } from '../support/records.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Migration } from '../../src/store/shared/migrations.ts';
+import type { Migration } from '../../src/store/rows/migrations.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENGINES = ['sqlite', 'postgres'] as const;

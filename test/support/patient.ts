@@ -3,7 +3,7 @@
  * store can take longer than a client should wait. The hooks of mocha load it, and so does each gateway that a test starts.
  */
 
-import { DEFAULT_LIMITS } from '../../src/store/shared/batch-queue.ts';
+import { DEFAULT_LIMITS } from '../../src/store/queue/batch-queue.ts';
 
 export const PATIENT = { answerWithinMs: 60_000, keptWithinMs: 60_000 };
 

@@ -14,7 +14,7 @@ import { openWithSecret } from '../../config/gateway-secret.ts';
 import type { JoinedMetrics } from '../../telemetry/joined-metrics.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import { openSharedStore, type SharedStore } from '../../store/open.ts';
-import type { Operation } from '../../store/shared/operations.ts';
+import type { Operation } from '../../store/queue/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import { joinBackends } from '../../http/backends.ts';
 import { joinLimits } from '../../http/limits.ts';

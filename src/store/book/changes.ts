@@ -8,7 +8,7 @@ import { unreachable } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
-import type { Operation, OperationOf } from '../shared/operations.ts';
+import type { Operation, OperationOf } from '../queue/operations.ts';
 import {
   closeRecord,
   isFinal,
@@ -19,7 +19,7 @@ import {
   type IdempotencyRow,
   type OutcomeRow,
   type RecordRow,
-} from '../shared/rows.ts';
+} from '../rows/records.ts';
 import { prepareCharges, type PaidRow } from './charges.ts';
 import type { OpenUnit } from './unit-of-work.ts';
 

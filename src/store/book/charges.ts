@@ -12,7 +12,7 @@ import {
   type RateStanding,
 } from '../../core/money/rates.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
-import type { RecordRow } from '../shared/rows.ts';
+import type { RecordRow } from '../rows/records.ts';
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 

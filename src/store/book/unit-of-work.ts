@@ -2,8 +2,8 @@ import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { LedgerEntry } from '../keys.ts';
 import type { Funds, SpendLimits } from './funds.ts';
 import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
-import type { RecordRow } from '../shared/rows.ts';
-import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from '../shared/usage-rows.ts';
+import type { RecordRow } from '../rows/records.ts';
+import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from '../rows/usage.ts';
 
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly id: AccountId;

@@ -1,4 +1,4 @@
-import { MAX_ACCEPTED, type Operations } from '../shared/operations.ts';
+import { MAX_ACCEPTED, type Operations } from '../queue/operations.ts';
 import type { Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 

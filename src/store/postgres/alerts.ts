@@ -1,5 +1,5 @@
-import { SPENDING_COLUMNS, spendingCondition, type SpendingRow, type SpendingStep } from '../shared/alert-rows.ts';
-import type { Operations } from '../shared/operations.ts';
+import { SPENDING_COLUMNS, spendingCondition, type SpendingRow, type SpendingStep } from '../rows/alerts.ts';
+import type { Operations } from '../queue/operations.ts';
 import type { Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 

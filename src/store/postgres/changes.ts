@@ -6,7 +6,7 @@
 import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Needed } from '../book/changes.ts';
 import type { Hold } from '../keys.ts';
-import { isOver } from '../shared/deadline.ts';
+import { isOver } from '../queue/deadline.ts';
 import {
   RECORD_COLUMNS,
   toNewRecord,
@@ -14,7 +14,7 @@ import {
   type DraftRow,
   type IdempotencyRow,
   type RecordRow,
-} from '../shared/rows.ts';
+} from '../rows/records.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';

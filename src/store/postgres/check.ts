@@ -7,7 +7,7 @@ import {
   SELECT_WRONG_HOLDS,
   type DatabaseCheck,
   type WrongSum,
-} from '../shared/check.ts';
+} from '../rows/check.ts';
 import { StoreOpenError } from '../store.ts';
 import { explainFailure, withClient } from './client.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import type { Failure, FailureReason } from '../shared/failures.ts';
+import type { Failure, FailureReason } from '../queue/failures.ts';
 
 /** The first entry with which the SQLSTATE begins counts. */
 const REASONS: readonly (readonly [state: string, reason: FailureReason | undefined])[] = [

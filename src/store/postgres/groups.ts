@@ -1,6 +1,6 @@
 import type { GroupId } from '../../contract/ids.ts';
-import type { Operations } from '../shared/operations.ts';
-import { CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, type GroupRow } from '../shared/key-rows.ts';
+import type { Operations } from '../queue/operations.ts';
+import { CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, type GroupRow } from '../rows/keys.ts';
 import { LOCK_NAMES, NOTE_DELETED } from './keys.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';

@@ -1,8 +1,8 @@
 import type { KeyId } from '../../contract/ids.ts';
 import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work.ts';
 import { isGroupId } from '../../core/ids.ts';
-import type { Operations } from '../shared/operations.ts';
-import { CHANGED_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS, type Conflict, type KeyRow } from '../shared/key-rows.ts';
+import type { Operations } from '../queue/operations.ts';
+import { CHANGED_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
 import type { KeyChange } from '../keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';

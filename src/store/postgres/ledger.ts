@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../keys.ts';
-import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
-import type { Operations } from '../shared/operations.ts';
+import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
+import type { Operations } from '../queue/operations.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import type { AccountId } from '../../contract/ids.ts';

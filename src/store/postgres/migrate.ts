@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import type { AppliedMigration, Upgrade } from '../shared/migrations.ts';
+import type { AppliedMigration, Upgrade } from '../rows/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 import { withClient } from './client.ts';

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import { findUnknown, type AppliedMigration, type Migration } from '../shared/migrations.ts';
+import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { hasTable } from './has-table.ts';
 

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
-import { createHealth, createEngineStore } from '../shared/engine-store.ts';
-import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
+import { createHealth, createEngineStore } from '../calls/engine-store.ts';
+import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
 import { type Store, type StoreLog, StoreOpenError } from '../store.ts';
 import { ALONE, createEngine } from './engine.ts';

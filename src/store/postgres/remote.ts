@@ -1,4 +1,4 @@
-import type { Operations } from '../shared/operations.ts';
+import type { Operations } from '../queue/operations.ts';
 import type { Committable, Connection } from './pool.ts';
 
 export type Remote<Some extends Partial<Operations>> = {

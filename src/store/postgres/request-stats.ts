@@ -1,5 +1,5 @@
-import type { Operations } from '../shared/operations.ts';
-import type { StatsRow } from '../shared/stats-rows.ts';
+import type { Operations } from '../queue/operations.ts';
+import type { StatsRow } from '../rows/request-stats.ts';
 import { toJson, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 

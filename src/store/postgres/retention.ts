@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../core/time.ts';
-import { firstHourKept } from '../shared/stats-rows.ts';
-import { PRUNE_STEP, type Operations } from '../shared/operations.ts';
+import { firstHourKept } from '../rows/request-stats.ts';
+import { PRUNE_STEP, type Operations } from '../queue/operations.ts';
 import type { RemoteChanges } from './remote.ts';
 import type { Statement } from './pool.ts';
 import { FIND_MARK } from './secret-mark.ts';

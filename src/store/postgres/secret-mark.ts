@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { MarkChange, Marking } from '../marking.ts';
-import { NAMES_OF_PREVIOUS } from '../shared/key-rows.ts';
+import { NAMES_OF_PREVIOUS } from '../rows/keys.ts';
 import { explainFailure, withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
 import { migrate } from './migrate.ts';

@@ -8,8 +8,8 @@ import {
   type Account,
   type OpenUnit,
 } from '../book/unit-of-work.ts';
-import { SETTLED_HOURS } from '../shared/usage-rollups.ts';
-import { countedName, USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SETTLED_HOURS } from '../rows/usage-rollups.ts';
+import { countedName, USAGE_SUMS, type UsageSumRow } from '../rows/usage.ts';
 import { forgetRollups } from './usage-rollups.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 

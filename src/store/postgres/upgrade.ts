@@ -1,4 +1,4 @@
-import type { Upgrade } from '../shared/migrations.ts';
+import type { Upgrade } from '../rows/migrations.ts';
 import { explainFailure } from './client.ts';
 import { migrate } from './migrate.ts';
 

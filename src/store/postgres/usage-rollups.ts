@@ -1,4 +1,4 @@
-import type { Operations } from '../shared/operations.ts';
+import type { Operations } from '../queue/operations.ts';
 import {
   cover,
   DAY_HOURS,
@@ -9,8 +9,8 @@ import {
   type Rollup,
   type TotalRow,
   type TotalsDialect,
-} from '../shared/usage-rollups.ts';
-import type { HourSpan } from '../shared/usage-rows.ts';
+} from '../rows/usage-rollups.ts';
+import type { HourSpan } from '../rows/usage.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { STARTS } from './usage.ts';

@@ -1,6 +1,6 @@
 import type { UsageQuery } from '../keys.ts';
-import type { Operations } from '../shared/operations.ts';
-import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import type { Operations } from '../queue/operations.ts';
+import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
 import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { MAX_ACCEPTED } from '../shared/operations.ts';
+import { MAX_ACCEPTED } from '../queue/operations.ts';
 
 export function prepareAccepted(database: Database) {
   const upsert = database.prepare<[string, number]>(`

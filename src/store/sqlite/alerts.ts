@@ -5,7 +5,7 @@ import {
   type ClaimRow,
   type SpendingRow,
   type SpendingStep,
-} from '../shared/alert-rows.ts';
+} from '../rows/alerts.ts';
 
 export function prepareAlerts(database: Database) {
   // A number would come as a fraction, which is not exact for large amounts.

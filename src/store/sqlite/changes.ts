@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
-import { isOver } from '../shared/deadline.ts';
-import type { Operations } from '../shared/operations.ts';
+import { isOver } from '../queue/deadline.ts';
+import type { Operations } from '../queue/operations.ts';
 import {
   RECORD_COLUMNS,
   toNewRecord,
@@ -10,7 +10,7 @@ import {
   type DraftRow,
   type IdempotencyRow,
   type RecordRow,
-} from '../shared/rows.ts';
+} from '../rows/records.ts';
 import { rowStatements } from './row-statements.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 

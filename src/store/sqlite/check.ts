@@ -7,7 +7,7 @@ import {
   SELECT_WRONG_HOLDS,
   type DatabaseCheck,
   type WrongSum,
-} from '../shared/check.ts';
+} from '../rows/check.ts';
 import { refuseOtherVersion } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 

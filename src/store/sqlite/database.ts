@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { FailureReason } from '../shared/failures.ts';
-import type { Migration } from '../shared/migrations.ts';
+import type { FailureReason } from '../queue/failures.ts';
+import type { Migration } from '../rows/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { toFailureReason } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
-import type { AskedRow } from '../shared/rows.ts';
+import type { AskedRow } from '../rows/records.ts';
 
 /** What other processes ask the owner of a record: to cancel it, and whether it was acknowledged. */
 export function prepareDoubts(database: Database, owner: () => string) {

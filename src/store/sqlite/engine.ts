@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Failure } from '../shared/failures.ts';
-import type { Mode, Operation, Reply } from '../shared/operations.ts';
+import type { Failure } from '../queue/failures.ts';
+import type { Mode, Operation, Reply } from '../queue/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3';
-import type { FailureReason } from '../shared/failures.ts';
+import type { FailureReason } from '../queue/failures.ts';
 
 /** An entry also covers the extended codes that begin with it. */
 const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [

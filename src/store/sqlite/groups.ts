@@ -8,7 +8,7 @@ import {
   type GroupDraftRow,
   type GroupFilter,
   type GroupRow,
-} from '../shared/key-rows.ts';
+} from '../rows/keys.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 
 export function prepareGroups(database: Database, funding: Funding) {

@@ -11,7 +11,7 @@ import {
   type KeyDraftRow,
   type KeyFilter,
   type KeyRow,
-} from '../shared/key-rows.ts';
+} from '../rows/keys.ts';
 
 export function prepareKeys(database: Database, funding: Funding) {
   const insert = database.prepare<[KeyDraftRow], KeyRow>(`

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
+import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../shared/list-query.ts';
-import { RECORD_COLUMNS, type IdempotencyRow, type RecordRow } from '../shared/rows.ts';
+import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../rows/list-query.ts';
+import { RECORD_COLUMNS, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

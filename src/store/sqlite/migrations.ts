@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { findUnknown, type AppliedMigration, type Migration } from '../shared/migrations.ts';
+import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 
 /** Append only, because each migration has run somewhere. */

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { prepareAccepted } from './accepted.ts';
 import { prepareAlerts } from './alerts.ts';
 import { isChange, type ChangeName } from '../book/changes.ts';
-import type { Operation, Operations } from '../shared/operations.ts';
+import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareGroups } from './groups.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { StatsRow, StatsStep } from '../shared/stats-rows.ts';
+import type { StatsRow, StatsStep } from '../rows/request-stats.ts';
 
 export function prepareRequestStats(database: Database) {
   const add = database.prepare<[StatsRow]>(`

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { HOUR_MS } from '../../core/time.ts';
-import { firstHourKept } from '../shared/stats-rows.ts';
-import { PRUNE_STEP } from '../shared/operations.ts';
-import type { Rollup } from '../shared/usage-rollups.ts';
+import { firstHourKept } from '../rows/request-stats.ts';
+import { PRUNE_STEP } from '../queue/operations.ts';
+import type { Rollup } from '../rows/usage-rollups.ts';
 
 const RECLAIM_STEP_PAGES = 200;
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { MarkChange, Marking } from '../marking.ts';
-import { NAMES_OF_PREVIOUS } from '../shared/key-rows.ts';
+import { NAMES_OF_PREVIOUS } from '../rows/keys.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';

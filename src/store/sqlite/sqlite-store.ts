@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
-import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
-import { createHealth, createEngineStore } from '../shared/engine-store.ts';
-import type { RemoteEngine } from '../shared/operations.ts';
-import { coalesceCalls } from '../shared/coalesce.ts';
+import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
+import { createHealth, createEngineStore } from '../calls/engine-store.ts';
+import type { RemoteEngine } from '../queue/operations.ts';
+import { coalesceCalls } from '../queue/coalesce.ts';
 import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../store.ts';
 import { ownersInFiles, ownersInMemory, type Owners } from './owner-lock.ts';
 import { createDatabaseFile, identifyFile, MovedFile } from './open-file.ts';

@@ -9,7 +9,7 @@ import {
   type EntryRow,
   type OpenUnit,
 } from '../book/unit-of-work.ts';
-import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
 import { rowStatements } from './row-statements.ts';
 
 export interface SqliteUnitOfWork extends OpenUnit {

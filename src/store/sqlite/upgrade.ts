@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Upgrade } from '../shared/migrations.ts';
+import type { Upgrade } from '../rows/migrations.ts';
 import { openDatabase } from './database.ts';
 import { listMigrations } from './migrations.ts';
 import { createDatabaseFile } from './open-file.ts';

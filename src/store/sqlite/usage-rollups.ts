@@ -10,7 +10,7 @@ import {
   type TotalRow,
   type TotalsDialect,
   type TotalsStep,
-} from '../shared/usage-rollups.ts';
+} from '../rows/usage-rollups.ts';
 import { STARTS } from './usage.ts';
 
 // The order of a CROSS JOIN stays as it is written.

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery } from '../keys.ts';
-import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
 
 export const STARTS = {
   hour: 'hour',

@@ -3,7 +3,7 @@ import { array, assert, constantFrom, nat, oneof, option, property, record } fro
 import type { KeyId, RequestId } from '../../../src/contract/ids.ts';
 import { decide, neededBy, type Change } from '../../../src/store/book/changes.ts';
 import { openUnitOfWork, type Account, type EntryRow } from '../../../src/store/book/unit-of-work.ts';
-import { toDraftRow, toNewRecord, toOutcomeRow, toPresent, type RecordRow } from '../../../src/store/shared/rows.ts';
+import { toDraftRow, toNewRecord, toOutcomeRow, toPresent, type RecordRow } from '../../../src/store/rows/records.ts';
 import { newHold, newKeyId } from '../../support/keys.ts';
 import { runs } from '../../support/property.ts';
 import { newDraft, newKeyedDraft, newOutcome, newRequestId } from '../../support/records.ts';

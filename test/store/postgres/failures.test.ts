@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DatabaseError } from 'pg';
-import type { FailureReason } from '../../../src/store/shared/failures.ts';
+import type { FailureReason } from '../../../src/store/queue/failures.ts';
 import { isAnswer, PassingError, toFailure, toReason, UnknownOutcome } from '../../../src/store/postgres/failures.ts';
 
 function stateOf(code: string | undefined): DatabaseError {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import type { BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
+import type { BatchQueueLimits } from '../../../src/store/queue/batch-queue.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { type Store, type StoreLog, StoreOpenError } from '../../../src/store/store.ts';
 import { answerDoubts } from '../../support/answer-doubts.ts';

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
-import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
+import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';
 import type { Change } from '../../../src/store/book/changes.ts';
 import { writeChanges } from '../../../src/store/postgres/changes.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import { LIST_WINDOW, toListQueries } from '../../../src/store/shared/list-query.ts';
+import { LIST_WINDOW, toListQueries } from '../../../src/store/rows/list-query.ts';
 import { LOOKUPS } from '../../../src/store/postgres/lookups.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { toConnection, type Connection } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
-import { ALL_RECORDS, LIST_PLANS, nameOf } from '../shared/list-plans.ts';
+import { ALL_RECORDS, LIST_PLANS, nameOf } from '../rows/list-plans.ts';
 
 const server = await findPostgres();
 

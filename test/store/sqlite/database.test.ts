@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import type { Migration } from '../../../src/store/shared/migrations.ts';
+import type { Migration } from '../../../src/store/rows/migrations.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { StoreOpenError } from '../../../src/store/store.ts';
 import { newDraft } from '../../support/records.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { toListQueries } from '../../../src/store/shared/list-query.ts';
+import { toListQueries } from '../../../src/store/rows/list-query.ts';
 import { prepareLists } from '../../../src/store/sqlite/lists.ts';
 import { prepareOperator } from '../../../src/store/sqlite/operator.ts';
 import { migrate, MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
-import { ALL_RECORDS, LIST_PLANS, nameOf } from '../shared/list-plans.ts';
+import { ALL_RECORDS, LIST_PLANS, nameOf } from '../rows/list-plans.ts';
 
 describe('the plan by which SQLite', () => {
   let database: Database;

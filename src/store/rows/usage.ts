@@ -1,7 +1,7 @@
 import type { GroupId } from '../../contract/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { UsageRow } from '../keys.ts';
-import type { RecordRow } from './rows.ts';
+import type { RecordRow } from './records.ts';
 
 type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'groupId' | 'model'>;
 

@@ -1,8 +1,8 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import { firstRequestIdAt } from '../../core/ids.ts';
 import type { RecordPage, RecordQuery } from '../store.ts';
-import type { ListedRows, ListStep } from './list-query.ts';
-import type { RecordRow } from './rows.ts';
+import type { ListedRows, ListStep } from '../rows/list-query.ts';
+import type { RecordRow } from '../rows/records.ts';
 
 export interface Page<Row> {
   readonly rows: readonly Row[];

@@ -1,9 +1,9 @@
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { UsageQuery, UsageRow, UsageTotal, UsageTotals, UsageTotalsQuery } from '../keys.ts';
-import type { BatchQueue, CallOptions } from './batch-queue.ts';
-import { listMissing, type TotalRow, type TotalsStep } from './usage-rollups.ts';
-import { addSums, toUsageRow, type HourSpan } from './usage-rows.ts';
+import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
+import { listMissing, type TotalRow, type TotalsStep } from '../rows/usage-rollups.ts';
+import { addSums, toUsageRow, type HourSpan } from '../rows/usage.ts';
 import { toPage } from './pages.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };

@@ -1,6 +1,6 @@
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import { credit } from '../book/funds.ts';
-import type { Account, Funding } from '../book/unit-of-work.ts';
+import { credit } from './funds.ts';
+import type { Account, Funding } from './unit-of-work.ts';
 
 export const ENTRY_COLUMNS = `seq, kind, amount_micro AS "amountMicro", request_id AS "requestId", note,
   created_at_ms AS "createdAtMs", reference`;

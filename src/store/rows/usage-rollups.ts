@@ -1,6 +1,6 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery, UsageTotal, UsageTotalBy } from '../keys.ts';
-import type { HourSpan } from './usage-rows.ts';
+import type { HourSpan } from './usage.ts';
 
 /** How usage is summed up over whole days: by one name, of all callers or of each group. */
 export const ROLLUPS = {

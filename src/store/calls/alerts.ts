@@ -1,6 +1,6 @@
 import type { AlertStore } from '../alerts.ts';
-import { toSpending } from './alert-rows.ts';
-import type { BatchQueue } from './batch-queue.ts';
+import { toSpending } from '../rows/alerts.ts';
+import type { BatchQueue } from '../queue/batch-queue.ts';
 import { dayOf, monthOf } from '../book/funds.ts';
 
 /** Returns the calls about alerts. */

@@ -1,7 +1,7 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RecordStatus } from '../store.ts';
-import { RECORD_COLUMNS, type RecordRow } from './rows.ts';
+import { RECORD_COLUMNS, type RecordRow } from './records.ts';
 
 /** Null selects all. Ids grow with time; `from` is included and `before` is not. */
 export interface ListStep {

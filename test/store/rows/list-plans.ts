@@ -1,6 +1,6 @@
 /** By which index each list must be read; the tests of each engine compare its plans. */
 import { toGroupId, toUniquePart } from '../../../src/core/ids.ts';
-import type { ListStep } from '../../../src/store/shared/list-query.ts';
+import type { ListStep } from '../../../src/store/rows/list-query.ts';
 
 export const ALL_RECORDS: ListStep = {
   caller: null,

@@ -3,7 +3,7 @@ import { addCounts } from '../../core/request-stats.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type UsageQuery } from '../keys.ts';
 import type { RequestStats, RequestStatsQuery, RequestStatsRow } from '../request-stats.ts';
-import type { HourSpan } from './usage-rows.ts';
+import type { HourSpan } from './usage.ts';
 
 type Per = UsageQuery['per'];
 

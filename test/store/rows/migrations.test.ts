@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findUnknown } from '../../../src/store/shared/migrations.ts';
+import { findUnknown } from '../../../src/store/rows/migrations.ts';
 
 const KNOWN = [
   { name: '1', sql: '' },

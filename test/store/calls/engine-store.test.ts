@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
-import { createBatchQueue } from '../../../src/store/shared/batch-queue.ts';
-import { createEngineStore, createHealth } from '../../../src/store/shared/engine-store.ts';
-import type { Operation, RemoteEngine } from '../../../src/store/shared/operations.ts';
+import { createBatchQueue } from '../../../src/store/queue/batch-queue.ts';
+import { createEngineStore, createHealth } from '../../../src/store/calls/engine-store.ts';
+import type { Operation, RemoteEngine } from '../../../src/store/queue/operations.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 const DAY_MS = 86_400_000;

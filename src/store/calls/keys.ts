@@ -11,10 +11,10 @@ import {
   type Conflict,
   type GroupRow,
   type KeyRow,
-} from './key-rows.ts';
-import type { CallOptions, BatchQueue } from './batch-queue.ts';
+} from '../rows/keys.ts';
+import type { CallOptions, BatchQueue } from '../queue/batch-queue.ts';
 import { toPage } from './pages.ts';
-import { listUsage, listUsageTotals, rollUpUsage } from './usage-calls.ts';
+import { listUsage, listUsageTotals, rollUpUsage } from './usage.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 

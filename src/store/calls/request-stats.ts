@@ -1,6 +1,6 @@
 import type { RequestStatsStore } from '../request-stats.ts';
-import type { BatchQueue, CallOptions } from './batch-queue.ts';
-import { toRows, toStatsRow, toStep } from './stats-rows.ts';
+import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
+import { toRows, toStatsRow, toStep } from '../rows/request-stats.ts';
 
 const LIST: CallOptions = { isLookup: true, isList: true };
 /** Other calls wait for a step. */

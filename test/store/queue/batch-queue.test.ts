@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { FailureReason } from '../../../src/store/shared/failures.ts';
-import { createBatchQueue, type BatchQueue, type BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
-import type { Mode, Operation, Reply } from '../../../src/store/shared/operations.ts';
+import type { FailureReason } from '../../../src/store/queue/failures.ts';
+import { createBatchQueue, type BatchQueue, type BatchQueueLimits } from '../../../src/store/queue/batch-queue.ts';
+import type { Mode, Operation, Reply } from '../../../src/store/queue/operations.ts';
 import { newKeyId } from '../../support/keys.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { newRequestId } from '../../support/records.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOUR_MS } from '../../core/time.ts';
-import type { BatchQueue } from './batch-queue.ts';
-import { PRUNE_STEP } from './operations.ts';
+import type { BatchQueue } from '../queue/batch-queue.ts';
+import { PRUNE_STEP } from '../queue/operations.ts';
 
 const PRUNE_SHARE = 0.2;
 

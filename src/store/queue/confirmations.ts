@@ -11,7 +11,7 @@ import type { ApiError } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { BatchQueue } from './batch-queue.ts';
 import { toUnavailable } from './failures.ts';
-import { isUnconfirmed, type AskedRow, type RecordRow } from './rows.ts';
+import { isUnconfirmed, type AskedRow, type RecordRow } from '../rows/records.ts';
 
 export interface Confirmations {
   /** Notes that this process was told that the request is accepted. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assert, nat, property, subarray } from 'fast-check';
-import { cover, listMissing, partsOf, type Rollup } from '../../../src/store/shared/usage-rollups.ts';
+import { cover, listMissing, partsOf, type Rollup } from '../../../src/store/rows/usage-rollups.ts';
 import { runs } from '../../support/property.ts';
 
 const DAY = 24;

@@ -1,7 +1,7 @@
 import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../store.ts';
-import type { BatchQueue, CallOptions } from './batch-queue.ts';
+import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
 import { listRecords } from './pages.ts';
-import { toRecord, type RecordRow } from './rows.ts';
+import { toRecord, type RecordRow } from '../rows/records.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 const LIST: CallOptions = { isLookup: true, isList: true };

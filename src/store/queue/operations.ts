@@ -2,7 +2,7 @@ import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts
 import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
 import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
-import type { ClaimRow, SpendingRow, SpendingStep } from './alert-rows.ts';
+import type { ClaimRow, SpendingRow, SpendingStep } from '../rows/alerts.ts';
 import type { CountedRow, PaidRow } from '../book/charges.ts';
 import type { Failure } from './failures.ts';
 import type {
@@ -14,12 +14,12 @@ import type {
   KeyDraftRow,
   KeyFilter,
   KeyRow,
-} from './key-rows.ts';
-import type { ListedRows, ListStep } from './list-query.ts';
-import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
-import type { StatsRow, StatsStep } from './stats-rows.ts';
-import type { Rollup, TotalRow, TotalsStep } from './usage-rollups.ts';
-import type { GroupUsageRow, HourSpan, UsageSumRow } from './usage-rows.ts';
+} from '../rows/keys.ts';
+import type { ListedRows, ListStep } from '../rows/list-query.ts';
+import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from '../rows/records.ts';
+import type { StatsRow, StatsStep } from '../rows/request-stats.ts';
+import type { Rollup, TotalRow, TotalsStep } from '../rows/usage-rollups.ts';
+import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 
 export interface Operations {
   /**

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { FailureReason } from '../../../src/store/shared/failures.ts';
-import type { Mode, Operation, RemoteEngine, Reply } from '../../../src/store/shared/operations.ts';
-import { coalesceCalls } from '../../../src/store/shared/coalesce.ts';
+import type { FailureReason } from '../../../src/store/queue/failures.ts';
+import type { Mode, Operation, RemoteEngine, Reply } from '../../../src/store/queue/operations.ts';
+import { coalesceCalls } from '../../../src/store/queue/coalesce.ts';
 
 describe('a shared engine', () => {
   let batches: { readonly mode: Mode; readonly names: readonly unknown[] }[];
