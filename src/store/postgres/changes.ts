@@ -7,30 +7,28 @@ import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Needed } from '../book/changes.ts';
 import type { Hold } from '../keys.ts';
 import { isOver } from '../queue/deadline.ts';
-import {
-  RECORD_COLUMNS,
-  toNewRecord,
-  toPresent,
-  type DraftRow,
-  type IdempotencyRow,
-  type RecordRow,
-} from '../rows/records.ts';
+import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
+import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
 
+const toJsonField =
+  (row: string) =>
+  (field: string, [, type]: readonly [string, string]) =>
+    type === 'text' ? `${row}->>'${field}'` : `(${row}->>'${field}')::${type}`;
+
+const { key: _key, groupId: _groupId, ...HELD_COLUMNS } = HOLD_COLUMNS;
+const GIVEN_COLUMNS = { ...DRAFT_COLUMNS, ...HELD_COLUMNS };
+
 // A join with `keys` would not keep the order of the drafts.
 const INSERT: Statement = {
   name: 'insert_requests',
   text: `
-    INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
-      idempotency_key, body, owner, key, group_id, held_micro, interrupted_cost_micro, status)
-    SELECT d->>'requestId', d->>'caller', d->>'endpoint', d->>'model', (d->>'stream')::smallint,
-      (d->>'createdAtMs')::bigint, (d->>'estimatedInputTokens')::bigint, d->>'idempotencyKey', d->>'body', $2,
-      (SELECT seq FROM keys WHERE key_id = d->>'keyId'), (SELECT group_id FROM keys WHERE key_id = d->>'keyId'),
-      (d->>'heldMicro')::bigint,
-      (d->>'interruptedCostMicro')::bigint, 'processing'
+    INSERT INTO requests (owner, key, group_id, status, ${namesOf(GIVEN_COLUMNS)})
+    SELECT $2, (SELECT seq FROM keys WHERE key_id = d->>'keyId'),
+      (SELECT group_id FROM keys WHERE key_id = d->>'keyId'), 'processing', ${listOf(GIVEN_COLUMNS, toJsonField('d'))}
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING request_id AS "requestId", seq, key, group_id AS "groupId"`,
@@ -54,20 +52,7 @@ const WRITE_RECORDS: Statement = {
   text: `
     UPDATE requests SET
       owner = CASE r->>'status' WHEN 'processing' THEN owner END,
-      status = r->>'status',
-      completed_at_ms = (r->>'completedAtMs')::bigint,
-      cancel_requested_at_ms = (r->>'cancelRequestedAtMs')::bigint,
-      input_tokens = (r->>'inputTokens')::bigint,
-      cached_tokens = (r->>'cachedTokens')::bigint,
-      cache_write_tokens = (r->>'cacheWriteTokens')::bigint,
-      output_tokens = (r->>'outputTokens')::bigint,
-      reasoning_tokens = (r->>'reasoningTokens')::bigint,
-      total_tokens = (r->>'totalTokens')::bigint,
-      usage_estimated = (r->>'usageEstimated')::smallint,
-      cost_micro = (r->>'costMicro')::bigint,
-      incomplete_reason = r->>'incompleteReason',
-      error_code = r->>'errorCode',
-      upstream = r->>'upstream',
+      ${listOf(STATE_COLUMNS, (field, column) => `${column[0]} = ${toJsonField('r')(field, column)}`)},
       idempotency_key = CASE WHEN (r->>'isFreed')::boolean THEN NULL ELSE idempotency_key END
     FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = r->>'requestId'`,
 };

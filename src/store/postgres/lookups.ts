@@ -1,7 +1,8 @@
 import type { RequestId } from '../../contract/ids.ts';
 import type { Operations } from '../queue/operations.ts';
 import { toListedRows, toListQueries } from '../rows/list-query.ts';
-import { RECORD_COLUMNS, type RecordRow } from '../rows/records.ts';
+import { RECORD_COLUMNS } from '../rows/record-columns.ts';
+import type { RecordRow } from '../rows/records.ts';
 import type { Remote } from './remote.ts';
 import type { Connection, Statement } from './pool.ts';
 

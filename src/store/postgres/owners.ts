@@ -8,7 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../book/charges.ts';
 import type { Operations } from '../queue/operations.ts';
-import { toInterrupted, UNFINISHED_COLUMNS, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
+import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
+import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
 import { writeRecords } from './changes.ts';
 import { NOTIFY } from './notices.ts';
 import { openLockedUnit } from './unit-of-work.ts';

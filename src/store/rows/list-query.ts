@@ -1,7 +1,8 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RecordStatus } from '../store.ts';
-import { RECORD_COLUMNS, type RecordRow } from './records.ts';
+import { RECORD_COLUMNS } from './record-columns.ts';
+import type { RecordRow } from './records.ts';
 
 /** Null selects all. Ids grow with time; `from` is included and `before` is not. */
 export interface ListStep {

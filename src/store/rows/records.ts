@@ -55,13 +55,6 @@ export interface RecordRow {
   readonly confirmed: 0 | 1 | null;
 }
 
-export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, stream, status, created_at_ms AS "createdAtMs",
-  completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
-  cached_tokens AS "cachedTokens", cache_write_tokens AS "cacheWriteTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
-  total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
-  incomplete_reason AS "incompleteReason", error_code AS "errorCode", upstream, seq, caller, key,
-  group_id AS "groupId", held_micro AS "heldMicro", confirmed`;
-
 export interface OutcomeRow extends Pick<
   RecordRow,
   | 'requestId'
@@ -134,9 +127,6 @@ export interface UnfinishedRow extends RecordRow {
   readonly estimatedInputTokens: number;
   readonly interruptedCostMicro: number | null;
 }
-
-export const UNFINISHED_COLUMNS = `${RECORD_COLUMNS}, estimated_input_tokens AS "estimatedInputTokens",
-  interrupted_cost_micro AS "interruptedCostMicro"`;
 
 /** Returns how such a record ends: the backend may have read the prompt, and nobody knows of any output. */
 export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordRow {

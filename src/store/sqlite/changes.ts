@@ -3,14 +3,8 @@ import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';
-import {
-  RECORD_COLUMNS,
-  toNewRecord,
-  toPresent,
-  type DraftRow,
-  type IdempotencyRow,
-  type RecordRow,
-} from '../rows/records.ts';
+import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
+import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
 import { rowStatements } from './row-statements.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
@@ -32,21 +26,12 @@ export function prepareChanges(
   { owner, unit }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork },
 ): Changes {
   const prepareRow = rowStatements(database);
+  const inserted = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS, ...STATE_COLUMNS };
   const insert = prepareRow<InsertRow>(`
-    INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
-      idempotency_key, body, owner, key, group_id, held_micro, interrupted_cost_micro, status, completed_at_ms,
-      input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
-      cost_micro, incomplete_reason, error_code, upstream)
-    VALUES (:requestId, :caller, :endpoint, :model, :stream, :createdAtMs, :estimatedInputTokens, :idempotencyKey,
-      :body, :owner, :key, :groupId, :heldMicro, :interruptedCostMicro, :status, :completedAtMs, :inputTokens,
-      :cachedTokens, :cacheWriteTokens, :outputTokens, :reasoningTokens, :totalTokens, :usageEstimated, :costMicro,
-      :incompleteReason, :errorCode, :upstream)`);
+    INSERT INTO requests (owner, ${namesOf(inserted)}) VALUES (:owner, ${listOf(inserted, (field) => `:${field}`)})`);
   const update = prepareRow<RecordRow>(`
-    UPDATE requests SET owner = iif(:status = 'processing', owner, NULL), status = :status,
-      completed_at_ms = :completedAtMs, cancel_requested_at_ms = :cancelRequestedAtMs, input_tokens = :inputTokens,
-      cached_tokens = :cachedTokens, cache_write_tokens = :cacheWriteTokens, output_tokens = :outputTokens,
-      reasoning_tokens = :reasoningTokens, total_tokens = :totalTokens, usage_estimated = :usageEstimated,
-      cost_micro = :costMicro, incomplete_reason = :incompleteReason, error_code = :errorCode, upstream = :upstream
+    UPDATE requests SET owner = iif(:status = 'processing', owner, NULL),
+      ${listOf(STATE_COLUMNS, (field, [name]) => `${name} = :${field}`)}
     WHERE seq = :seq`);
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../rows/list-query.ts';
-import { RECORD_COLUMNS, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
+import { RECORD_COLUMNS } from '../rows/record-columns.ts';
+import type { IdempotencyRow, RecordRow } from '../rows/records.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { prepareCharges } from '../book/charges.ts';
-import { toInterrupted, UNFINISHED_COLUMNS, type UnfinishedRow } from '../rows/records.ts';
+import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
+import { toInterrupted, type UnfinishedRow } from '../rows/records.ts';
 import type { Changes } from './changes.ts';
 import type { Owners } from './owner-lock.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
