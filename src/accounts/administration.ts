@@ -6,10 +6,8 @@ import type {
   AccountStore,
   CreditEntry,
   GroupChange,
-  GroupQuery,
   KeyDraft,
   KeyLimits,
-  KeyQuery,
   LedgerEntry,
   LedgerPage,
   LedgerQuery,
@@ -23,11 +21,9 @@ import type {
   AdminGroup,
   AdminKey,
   GroupDeleted,
-  GroupList,
   IssuedKey,
   KeyDeleted,
   KeyLimitsChange,
-  KeyList,
   Ledger,
   LedgerItem,
   UpdateGroup,
@@ -42,38 +38,73 @@ import {
 } from './admin-bodies.ts';
 import { issueSecret } from './keys.ts';
 
-/** Throws ApiError that names the field of a wrong body, and `not_found` without such a key or group. */
-export interface Administration {
-  createKey(body: unknown): Promise<IssuedKey>;
-  /** Checks what `createKey` would refuse, and makes nothing yet. */
-  prepareKeys(bodies: readonly unknown[]): Promise<PreparedKeys>;
+/** What can be done with the accounts of one kind. */
+export interface AccountActions<Kind extends AccountKind> {
   /**
-   * Returns the key with this id, name or prefix. Throws ApiError, which does not repeat the text: it
-   * may be a secret.
+   * Returns the account with this id or name, or the key with this prefix. Throws ApiError, which does
+   * not repeat the text: it may be a secret.
    */
-  findKeyId(text: string): Promise<KeyId>;
-  /** Returns the keys after the key `after`, newest first. */
-  listKeys(query: KeyQuery): Promise<KeyList>;
-  showKey(keyId: KeyId): Promise<AdminKey>;
-  updateKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  /** The former secret stays valid for the grace period of the body. */
-  rotateKey(keyId: KeyId, body: unknown): Promise<IssuedKey>;
-  deleteKey(keyId: KeyId): Promise<KeyDeleted>;
-  /** Throws ApiError `duplicate_request` when the reference is taken. */
-  creditKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  showLedger(keyId: KeyId, query: LedgerQuery): Promise<Ledger>;
-  createGroup(body: unknown): Promise<AdminGroup>;
-  /** Returns the group with this id or name. */
-  findGroupId(text: string): Promise<GroupId>;
-  /** Returns the groups after the group `after`, newest first. */
-  listGroups(query: GroupQuery): Promise<GroupList>;
-  showGroup(groupId: GroupId): Promise<AdminGroup>;
-  updateGroup(groupId: GroupId, body: unknown): Promise<AdminGroup>;
+  find(text: string): Promise<Kind['shown']['id']>;
+  create(body: unknown): Promise<Kind['created']>;
+  /** Returns the accounts after `after`, newest first. */
+  list(query: AccountQuery<Kind['shown']['id']> & Kind['filter']): Promise<AccountPage<Kind['shown']>>;
+  show(id: Kind['shown']['id']): Promise<Kind['shown']>;
+  update(id: Kind['shown']['id'], body: unknown): Promise<Kind['shown']>;
   /** Throws ApiError `invalid_request` for a group that has keys. */
-  deleteGroup(groupId: GroupId): Promise<GroupDeleted>;
-  /** As `creditKey`. */
-  creditGroup(groupId: GroupId, body: unknown): Promise<AdminGroup>;
-  showGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<Ledger>;
+  delete(id: Kind['shown']['id']): Promise<Kind['deleted']>;
+  /** Throws ApiError `duplicate_request` when the reference is taken. */
+  credit(id: Kind['shown']['id'], body: unknown): Promise<Kind['shown']>;
+  showLedger(id: Kind['shown']['id'], query: LedgerQuery): Promise<Ledger>;
+}
+
+export interface AccountQuery<Id> {
+  readonly limit: number;
+  readonly after?: Id;
+  readonly name?: string;
+  readonly search?: string;
+}
+
+export interface AccountPage<Account> {
+  readonly object: 'list';
+  readonly data: readonly Account[];
+  readonly has_more: boolean;
+}
+
+export interface AccountKind {
+  /** By what a list can be selected, beside its query. */
+  readonly filter: object;
+  readonly shown: AdminKey | AdminGroup;
+  readonly created: AdminKey | AdminGroup;
+  readonly deleted: KeyDeleted | GroupDeleted;
+}
+
+export interface OfKeys {
+  readonly filter: { readonly groupId?: GroupId; readonly isOfPreviousSecret?: boolean };
+  readonly shown: AdminKey;
+  readonly created: IssuedKey;
+  readonly deleted: KeyDeleted;
+}
+
+export interface OfGroups {
+  readonly filter: object;
+  readonly shown: AdminGroup;
+  readonly created: AdminGroup;
+  readonly deleted: GroupDeleted;
+}
+
+export interface KeyActions extends AccountActions<OfKeys> {
+  /** Checks what `create` would refuse, and makes nothing yet. */
+  prepare(bodies: readonly unknown[]): Promise<PreparedKeys>;
+  /** The former secret stays valid for the grace period of the body. */
+  rotate(id: KeyId, body: unknown): Promise<IssuedKey>;
+}
+
+export type GroupActions = AccountActions<OfGroups>;
+
+/** Throws ApiError that names the field of a wrong body, and `not_found` without such an account. */
+export interface Administration {
+  readonly keys: KeyActions;
+  readonly groups: GroupActions;
 }
 
 export interface PreparedKeys {
@@ -98,74 +129,100 @@ export interface AdministrationOptions {
 
 /** Returns the functions that manage keys and groups in this store. */
 export function createAdministration(options: AdministrationOptions): Administration {
-  const { accounts, toHash, keyMark, newKeyId, newGroupId, defaultGroup, nowMs } = options;
-  const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
-  const showGroup = (group: StoredGroup): AdminGroup => toAdminGroup(group, nowMs());
+  const groups = createGroupActions(options);
+  return { groups, keys: createKeyActions(options, groups) };
+}
 
-  async function findGroupId(text: string): Promise<GroupId> {
-    const groupId = parseGroupId(text);
-    if (groupId !== undefined) return groupId;
-    const page = await accounts.listGroups({ limit: 1, name: text });
-    return foundGroup(page?.groups[0]).groupId;
-  }
+function createGroupActions({ accounts, newGroupId, nowMs }: AdministrationOptions): GroupActions {
+  const show = (group: StoredGroup): AdminGroup => toAdminGroup(group, nowMs());
+  return {
+    ...actionsOf<OfGroups, StoredGroup>({
+      nowMs,
+      toShown: show,
+      known: knownGroup,
+      find: (id) => accounts.findGroup(id),
+      update: (id, body) => accounts.updateGroup(id, toChange(checkUpdateGroup(body))),
+      credit: (id, entry) => accounts.creditGroup(id, entry),
+      listLedger: (id, query) => accounts.listGroupLedger(id, query),
+    }),
+    async find(text) {
+      const groupId = parseGroupId(text);
+      if (groupId !== undefined) return groupId;
+      const page = await accounts.listGroups({ limit: 1, name: text });
+      return knownGroup(page?.groups[0]).groupId;
+    },
+    async create(body) {
+      const draft = { groupId: newGroupId(), ...draftAccount(checkCreateGroup(body), nowMs()) };
+      return show(await accounts.createGroup(draft));
+    },
+    async list(query) {
+      const { groups, hasMore } = followed('group', await accounts.listGroups(query));
+      return { object: 'list', data: groups.map(show), has_more: hasMore };
+    },
+    async delete(id) {
+      if (knownGroup(await accounts.deleteGroup(id)) === 'deleted') return { object: 'group', id, deleted: true };
+      throw new ApiError('invalid_request', { message: 'The group has keys; move them or delete them first.' });
+    },
+  };
+}
+
+function createKeyActions(
+  { accounts, toHash, keyMark, newKeyId, defaultGroup, nowMs }: AdministrationOptions,
+  groups: GroupActions,
+): KeyActions {
+  const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
 
   async function findGroupOf(name: string | null): Promise<GroupId | null> {
     if (name === null) return null;
     try {
-      return await findGroupId(name);
+      return await groups.find(name);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
       throw new ApiError('not_found', { param: 'group', message: `There is no group ${JSON.stringify(name)}.` });
     }
   }
 
-  async function findKeyId(text: string): Promise<KeyId> {
-    const keyId = parseKeyId(text);
-    if (keyId !== undefined) return keyId;
-    const [named, similar] = await Promise.all([
-      accounts.listKeys({ limit: 2, name: text }),
-      accounts.listKeys({ limit: 100, search: text }),
-    ]);
-    const prefixed = (similar?.keys ?? []).filter(({ prefix }) => prefix === text);
-    const keyIds = new Set([...(named?.keys ?? []), ...prefixed].map(({ keyId }) => keyId));
-    const [only, ...others] = keyIds;
-    if (only === undefined)
-      throw new ApiError('not_found', { message: 'There is no key with this id, prefix or name.' });
-    if (others.length === 0) return only;
-    throw new ApiError('invalid_request', { message: `There are ${keyIds.size} such keys; name one by its id.` });
-  }
-
   async function draftKey(body: unknown): Promise<{ readonly draft: KeyDraft; readonly text: string }> {
     const { group = defaultGroup, ...account } = checkCreateKey(body);
     const groupId = await findGroupOf(group);
     const { text, kept } = issueSecret(toHash, keyMark);
-    const draft = {
-      keyId: newKeyId(),
-      groupId,
-      secret: kept,
-      ...draftAccount(account),
-    };
-    return { draft, text };
-  }
-
-  /** Returns what a new key and a new group have alike. */
-  function draftAccount({ name, expires_at, models = null, limits = {}, credits = null }: CreateGroup) {
-    return {
-      name,
-      createdAtMs: nowMs(),
-      expiresAtMs: toMs(expires_at ?? null),
-      models,
-      limits: { ...NO_LIMITS, ...toLimits(limits) },
-      creditsMicro: toMicro(credits),
-    };
+    return { draft: { keyId: newKeyId(), groupId, secret: kept, ...draftAccount(account, nowMs()) }, text };
   }
 
   return {
-    async createKey(body) {
+    ...actionsOf<OfKeys, StoredKey>({
+      nowMs,
+      toShown: show,
+      known: knownKey,
+      find: (id) => accounts.findKey(id),
+      async update(id, body) {
+        const { group, ...change } = checkUpdateKey(body);
+        const groupId = group === undefined ? undefined : await findGroupOf(group);
+        return accounts.updateKey(id, { ...toChange(change), ...(groupId !== undefined && { groupId }) });
+      },
+      credit: (id, entry) => accounts.credit(id, entry),
+      listLedger: (id, query) => accounts.listLedger(id, query),
+    }),
+    async find(text) {
+      const keyId = parseKeyId(text);
+      if (keyId !== undefined) return keyId;
+      const [named, similar] = await Promise.all([
+        accounts.listKeys({ limit: 2, name: text }),
+        accounts.listKeys({ limit: 100, search: text }),
+      ]);
+      const prefixed = (similar?.keys ?? []).filter(({ prefix }) => prefix === text);
+      const keyIds = new Set([...(named?.keys ?? []), ...prefixed].map(({ keyId }) => keyId));
+      const [only, ...others] = keyIds;
+      if (only === undefined)
+        throw new ApiError('not_found', { message: 'There is no key with this id, prefix or name.' });
+      if (others.length === 0) return only;
+      throw new ApiError('invalid_request', { message: `There are ${keyIds.size} such keys; name one by its id.` });
+    },
+    async create(body) {
       const { draft, text } = await draftKey(body);
       return { ...show(await accounts.createKey(draft)), secret: text };
     },
-    async prepareKeys(bodies) {
+    async prepare(bodies) {
       const drafted: Awaited<ReturnType<typeof draftKey>>[] = [];
       const problems: PreparedKeys['problems'][number][] = [];
       const names = new Set<string>();
@@ -192,68 +249,65 @@ export function createAdministration(options: AdministrationOptions): Administra
         },
       };
     },
-    findKeyId,
-    async listKeys(query) {
-      const page = await accounts.listKeys(query);
-      if (page === undefined) throw new ApiError('not_found', { param: 'after', message: 'There is no key "after".' });
-      return { object: 'list', data: page.keys.map(show), has_more: page.hasMore };
+    async list(query) {
+      const { keys, hasMore } = followed('key', await accounts.listKeys(query));
+      return { object: 'list', data: keys.map(show), has_more: hasMore };
     },
-    async showKey(keyId) {
-      return show(found(await accounts.findKey(keyId)));
-    },
-    async updateKey(keyId, body) {
-      const { group, ...change } = checkUpdateKey(body);
-      const groupId = group === undefined ? undefined : await findGroupOf(group);
-      const key = await accounts.updateKey(keyId, { ...toChange(change), ...(groupId !== undefined && { groupId }) });
-      return show(found(key));
-    },
-    async rotateKey(keyId, body) {
+    async rotate(id, body) {
       const { grace_seconds: graceS = 0 } = checkRotateKey(body);
       const { text, kept } = issueSecret(toHash, keyMark);
-      const key = await accounts.rotateKey(keyId, kept, nowMs() + graceS * 1000);
-      return { ...show(found(key)), secret: text };
+      const key = await accounts.rotateKey(id, kept, nowMs() + graceS * 1000);
+      return { ...show(knownKey(key)), secret: text };
     },
-    async deleteKey(keyId) {
-      if (!(await accounts.deleteKey(keyId))) throw unknownKey();
-      return { object: 'key', id: keyId, deleted: true };
-    },
-    async creditKey(keyId, body) {
-      return show(found(await accounts.credit(keyId, toEntry(body, nowMs())).catch(explainRange)));
-    },
-    async showLedger(keyId, query) {
-      return toLedger(found(await accounts.listLedger(keyId, query)));
-    },
-    async createGroup(body) {
-      const group = await accounts.createGroup({ groupId: newGroupId(), ...draftAccount(checkCreateGroup(body)) });
-      return showGroup(group);
-    },
-    findGroupId,
-    async listGroups(query) {
-      const page = await accounts.listGroups(query);
-      if (page === undefined)
-        throw new ApiError('not_found', { param: 'after', message: 'There is no group "after".' });
-      return { object: 'list', data: page.groups.map(showGroup), has_more: page.hasMore };
-    },
-    async showGroup(groupId) {
-      return showGroup(foundGroup(await accounts.findGroup(groupId)));
-    },
-    async updateGroup(groupId, body) {
-      return showGroup(foundGroup(await accounts.updateGroup(groupId, toChange(checkUpdateGroup(body)))));
-    },
-    async deleteGroup(groupId) {
-      if (foundGroup(await accounts.deleteGroup(groupId)) === 'deleted') {
-        return { object: 'group', id: groupId, deleted: true };
-      }
-      throw new ApiError('invalid_request', { message: 'The group has keys; move them or delete them first.' });
-    },
-    async creditGroup(groupId, body) {
-      const group = await accounts.creditGroup(groupId, toEntry(body, nowMs())).catch(explainRange);
-      return showGroup(foundGroup(group));
-    },
-    async showGroupLedger(groupId, query) {
-      return toLedger(foundGroup(await accounts.listGroupLedger(groupId, query)));
+    async delete(id) {
+      if (!(await accounts.deleteKey(id))) throw unknownKey();
+      return { object: 'key', id, deleted: true };
     },
   };
+}
+
+interface AccountCalls<Kind extends AccountKind, Stored> {
+  readonly nowMs: () => number;
+  readonly toShown: (account: Stored) => Kind['shown'];
+  /** Throws ApiError `not_found` for undefined. */
+  readonly known: <Value>(value: Value | undefined) => Value;
+  readonly find: (id: Kind['shown']['id']) => Promise<Stored | undefined>;
+  readonly update: (id: Kind['shown']['id'], body: unknown) => Promise<Stored | undefined>;
+  readonly credit: (id: Kind['shown']['id'], entry: CreditEntry) => Promise<Stored | undefined>;
+  readonly listLedger: (id: Kind['shown']['id'], query: LedgerQuery) => Promise<LedgerPage | undefined>;
+}
+
+/** Returns what is done alike with keys and with groups. */
+function actionsOf<Kind extends AccountKind, Stored>(
+  calls: AccountCalls<Kind, Stored>,
+): Pick<AccountActions<Kind>, 'show' | 'update' | 'credit' | 'showLedger'> {
+  const { nowMs, toShown, known } = calls;
+  return {
+    show: async (id) => toShown(known(await calls.find(id))),
+    update: async (id, body) => toShown(known(await calls.update(id, body))),
+    credit: async (id, body) => toShown(known(await calls.credit(id, toEntry(body, nowMs())).catch(explainRange))),
+    showLedger: async (id, query) => toLedger(known(await calls.listLedger(id, query))),
+  };
+}
+
+/** Returns what a new key and a new group have alike. */
+function draftAccount(
+  { name, expires_at, models = null, limits = {}, credits = null }: CreateGroup,
+  createdAtMs: number,
+) {
+  return {
+    name,
+    createdAtMs,
+    expiresAtMs: toMs(expires_at ?? null),
+    models,
+    limits: { ...NO_LIMITS, ...toLimits(limits) },
+    creditsMicro: toMicro(credits),
+  };
+}
+
+function followed<Page>(what: 'key' | 'group', page: Page | undefined): Page {
+  if (page !== undefined) return page;
+  throw new ApiError('not_found', { param: 'after', message: `There is no ${what} "after".` });
 }
 
 function toEntry(body: unknown, createdAtMs: number): CreditEntry {
@@ -305,12 +359,12 @@ function toMs(seconds: number | null): number | null {
   return seconds === null ? null : seconds * 1000;
 }
 
-function found<Value>(value: Value | undefined): Value {
+function knownKey<Value>(value: Value | undefined): Value {
   if (value === undefined) throw unknownKey();
   return value;
 }
 
-function foundGroup<Value>(value: Value | undefined): Value {
+function knownGroup<Value>(value: Value | undefined): Value {
   if (value !== undefined) return value;
   throw new ApiError('not_found', { message: 'There is no group with this id or name.' });
 }

@@ -1,9 +1,13 @@
-import type { GroupId } from '../contract/ids.ts';
-import { createAdministration, type Administration, type AdministrationOptions } from '../accounts/administration.ts';
+import {
+  createAdministration,
+  type AccountPage,
+  type AccountQuery,
+  type Administration,
+  type AdministrationOptions,
+} from '../accounts/administration.ts';
 import { toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities } from '../identity/identities.ts';
-import type { AdminGroup, AdminKey } from '../contract/types.ts';
 import { newUniquePartAt } from '../identity/unique-part.ts';
 import type { CliContext } from './context.ts';
 import { findDatabase, withStore, type OpenedStore } from './database.ts';
@@ -50,43 +54,14 @@ function toHash({ config, secret }: OpenedStore): Pick<AdministrationOptions, 't
 
 const PAGE = 100;
 
-interface KeysQuery {
-  readonly groupId?: GroupId | undefined;
-  readonly isOfPreviousSecret?: boolean;
-}
-
-/** Returns every key, or those that the query selects, newest first. */
-export function pagesOfKeys(
-  administration: Administration,
-  { groupId, isOfPreviousSecret = false }: KeysQuery = {},
-): AsyncGenerator<readonly AdminKey[]> {
-  return pagesOf((query) =>
-    administration.listKeys({ ...query, isOfPreviousSecret, ...(groupId !== undefined && { groupId }) }),
-  );
-}
-
-/** Returns every group, newest first. */
-export function pagesOfGroups(administration: Administration): AsyncGenerator<readonly AdminGroup[]> {
-  return pagesOf((query) => administration.listGroups(query));
-}
-
-interface PageQuery<Id> {
-  readonly limit: number;
-  readonly after?: Id;
-}
-
-interface Page<Row> {
-  readonly data: readonly Row[];
-  readonly has_more: boolean;
-}
-
-async function* pagesOf<Row extends { readonly id: unknown }>(
-  list: (query: PageQuery<Row['id']>) => Promise<Page<Row>>,
-): AsyncGenerator<readonly Row[]> {
+/** Returns the pages of a list, from the newest account on. */
+export async function* pagesOf<Account extends { readonly id: unknown }>(
+  list: (query: AccountQuery<Account['id']>) => Promise<AccountPage<Account>>,
+): AsyncGenerator<readonly Account[]> {
   let page = await list({ limit: PAGE });
   yield page.data;
-  while (page.has_more) {
-    page = await list({ limit: PAGE, after: page.data.at(-1)?.id });
+  for (let last = page.data.at(-1); page.has_more && last !== undefined; last = page.data.at(-1)) {
+    page = await list({ limit: PAGE, after: last.id });
     yield page.data;
   }
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { Administration } from '../accounts/administration.ts';
+import type { AccountActions, AccountKind, Administration } from '../accounts/administration.ts';
 import { readConfig } from '../config/config.ts';
 import { checkLedgers } from '../store/maintenance.ts';
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
@@ -120,17 +120,16 @@ async function findAccount(
   const names = [named, options.key, options.group].filter((text) => text !== undefined);
   const [name] = names;
   if (name === undefined || names.length > 1) return command.error('error: name one key or one group');
-  if (options.group !== undefined) {
-    const groupId = await administration.findGroupId(name);
-    return {
-      credit: (body) => administration.creditGroup(groupId, body),
-      listLedger: (query) => administration.showGroupLedger(groupId, query),
-    };
-  }
-  const keyId = await administration.findKeyId(name);
+  const { keys, groups } = administration;
+  return options.group === undefined
+    ? accountOf(keys, await keys.find(name))
+    : accountOf(groups, await groups.find(name));
+}
+
+function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: Kind['shown']['id']): CreditedAccount {
   return {
-    credit: (body) => administration.creditKey(keyId, body),
-    listLedger: (query) => administration.showLedger(keyId, query),
+    credit: (body) => actions.credit(id, body),
+    listLedger: (query) => actions.showLedger(id, query),
   };
 }
 

@@ -47,7 +47,7 @@ export function addImport(keys: Command, context: CliContext): void {
         context,
         async ({ administration, config }) => {
           const lines = readKeys(file, context);
-          const prepared = await administration.prepareKeys(lines.map(({ options }) => toKeyBody(options)));
+          const prepared = await administration.keys.prepare(lines.map(({ options }) => toKeyBody(options)));
           refuseProblems(
             file,
             prepared.problems.map(({ at, param, message }) => {

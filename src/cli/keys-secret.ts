@@ -4,7 +4,8 @@ import { loadSecret } from '../config/gateway-secret.ts';
 import { createMark } from '../identity/identities.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
-import { collect, pagesOfKeys, withAdministration } from './administration.ts';
+import type { AdminKey } from '../contract/types.ts';
+import { collect, pagesOf, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findExistingDatabase } from './database.ts';
 import { formatNumberOf } from './format.ts';
@@ -32,7 +33,9 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   if (accepted && (await changeMark(database, { from: former, to: marks[0], givesUp: true })) !== marks[0]) {
     throw new CliError('Another process has changed the secret of the database at this moment; look again.');
   }
-  const keys = await withAdministration(context, async ({ administration }) => collect(pagesOfKeys(administration)));
+  const keys = await withAdministration(context, async ({ administration }) =>
+    collect(pagesOf<AdminKey>((query) => administration.keys.list(query))),
+  );
   const file = nameDatabase(database);
   const lost = isOther ? keys.length : keysOfPrevious.length;
   const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? lost : 0 };

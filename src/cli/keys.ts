@@ -1,13 +1,23 @@
 import type { Command } from 'commander';
-import type { Administration } from '../accounts/administration.ts';
-import type { Config } from '../config/config.ts';
-import type { KeyId } from '../contract/ids.ts';
-import type { AdminGroup, AdminKey, IssuedKey } from '../contract/types.ts';
-import { collect, pagesOfKeys, withAdministration } from './administration.ts';
-import { confirmDeletion } from './confirm.ts';
+import type { OfKeys } from '../accounts/administration.ts';
+import type { AdminKey, IssuedKey } from '../contract/types.ts';
+import {
+  ACCOUNT_FIELDS,
+  addDelete,
+  addList,
+  addSwitches,
+  describeAccount,
+  onAccount,
+  showAccount,
+  STATUS_STYLES,
+  toMs,
+  type AccountCommands,
+  type Described,
+} from './accounts.ts';
+import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';
-import { addExportOptions, exportRows, type Field } from './export.ts';
-import { formatCount, formatMoment, formatMoney, formatUtcOr, toTimestamp } from './format.ts';
+import type { Field } from './export.ts';
+import { formatMoment, formatUtcOr, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import {
   addCreditsOption,
@@ -21,8 +31,7 @@ import {
 import { addImport } from './keys-import.ts';
 import { addSecret } from './keys-secret.ts';
 import { parseDuration } from './options.ts';
-import { createPrinter, type Paint, type Style } from './printer.ts';
-import { formatFields, formatTable, type Column } from './table.ts';
+import type { Column } from './table.ts';
 
 const MAX_GRACE_MS = 31_536_000_000;
 
@@ -31,18 +40,57 @@ export function addKeys(program: Command, context: CliContext): void {
   const keys = program
     .command('keys')
     .description('issue keys and change them; a running gateway notices it within a second (AUTH_MODE=managed)');
-  addCreate(keys, context);
+  const commands: AccountCommands<OfKeys> = {
+    parent: keys,
+    context,
+    kind: 'key',
+    which: 'its id, its prefix or its name',
+    actions: (administration) => administration.keys,
+    columns: COLUMNS,
+    fields: FIELDS,
+    describe,
+  };
+  addCreate(keys, commands);
   addImport(keys, context);
-  addList(keys, context);
-  addShow(keys, context);
-  addUpdate(keys, context);
-  addRotate(keys, context);
-  addSwitches(keys, context);
-  addDelete(keys, context);
+  addList(commands, {
+    addOptions: (list) =>
+      list
+        .option('--group <group>', 'only those of this group, by id or name')
+        .option('--old-secret', 'only those that are known by GATEWAY_SECRET_PREVIOUS alone, until they are used'),
+    toFilter: async ({ group, oldSecret = false }, { groups }) => ({
+      isOfPreviousSecret: oldSecret,
+      ...(group !== undefined && { groupId: await groups.find(group) }),
+    }),
+    examples: [
+      ['keys list', 'with balances and what was spent'],
+      ['keys list --csv > keys.csv', 'for a spreadsheet'],
+      ['keys list --old-secret', 'what a start without GATEWAY_SECRET_PREVIOUS would lock out'],
+    ],
+  });
+  const show = keys.command('show').description('show one key with its limits');
+  onAccount(commands, show, (all, id) => all.keys.show(id));
+  addExamples(show, [
+    ['keys show alice', 'by its name'],
+    ['keys show rgk_Ab3dE9', 'by its prefix'],
+  ]);
+  addUpdate(keys, commands);
+  addRotate(keys, commands);
+  addSwitches(commands, {
+    disable: {
+      what: 'refuse a key from now on; what runs under it may end',
+      examples: [['keys disable alice', 'until keys enable']],
+    },
+    enable: { what: 'let a disabled key in again', examples: [['keys enable alice', 'with the same secret']] },
+  });
+  addDelete(commands, {
+    what: 'delete a key with its credits, for good; its records stay until the retention ends',
+    examples: [['keys delete alice --yes', 'keys disable can be taken back, this cannot']],
+  });
   addSecret(keys, context);
 }
 
-function addCreate(keys: Command, context: CliContext): void {
+function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {
+  const { context } = commands;
   const create = addCreditsOption(addGroupOption(addLimitOptions(keys.command('create'), context), context), context)
     .description('issue a key; its secret is shown this once')
     .requiredOption('--name <name>', 'what people call it')
@@ -50,7 +98,7 @@ function addCreate(keys: Command, context: CliContext): void {
       withAdministration(
         context,
         async ({ administration, config }) => {
-          showKey(context, command, config, await administration.createKey(toKeyBody(options)));
+          showAccount(commands, command, config, await administration.keys.create(toKeyBody(options)));
           warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
           warnOfMode(context, command, config);
         },
@@ -65,44 +113,12 @@ function addCreate(keys: Command, context: CliContext): void {
   ]);
 }
 
-function addList(keys: Command, context: CliContext): void {
-  const list = addExportOptions(keys.command('list'))
-    .description('list all keys, newest first')
-    .option('--group <group>', 'only those of this group, by id or name')
-    .option('--old-secret', 'only those that are known by GATEWAY_SECRET_PREVIOUS alone, until they are used')
-    .action(
-      ({ group, oldSecret = false }: { readonly group?: string; readonly oldSecret?: boolean }, command: Command) =>
-        withAdministration(context, async ({ administration, config }) => {
-          const groupId = group === undefined ? undefined : await administration.findGroupId(group);
-          const pages = pagesOfKeys(administration, { groupId, isOfPreviousSecret: oldSecret });
-          if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (key) => key })) return;
-          const data = await collect(pages);
-          const printer = createPrinter(context, command);
-          printer.show({ object: 'list', data }, (paint) => formatTable(COLUMNS, data, paint));
-          printer.noteCurrency(config);
-        }),
-    );
-  addExamples(list, [
-    ['keys list', 'with balances and what was spent'],
-    ['keys list --csv > keys.csv', 'for a spreadsheet'],
-    ['keys list --old-secret', 'what a start without GATEWAY_SECRET_PREVIOUS would lock out'],
-  ]);
-}
-
-function addShow(keys: Command, context: CliContext): void {
-  const show = keys.command('show').description('show one key with its limits');
-  onKey(show, context, (administration, id) => administration.showKey(id));
-  addExamples(show, [
-    ['keys show alice', 'by its name'],
-    ['keys show rgk_Ab3dE9', 'by its prefix'],
-  ]);
-}
-
-function addUpdate(keys: Command, context: CliContext): void {
+function addUpdate(keys: Command, commands: AccountCommands<OfKeys>): void {
+  const { context } = commands;
   const update = addGroupOption(addLimitOptions(keys.command('update'), context), context)
     .description('change what is named, and nothing else')
     .option('--name <name>', 'what people call it');
-  onKey(update, context, (administration, id, options) => administration.updateKey(id, toKeyBody(options)));
+  onAccount(commands, update, (all, id, options) => all.keys.update(id, toKeyBody(options)));
   addExamples(update, [
     ['keys update alice --rpm 120 --expires never', 'a new limit, and no end'],
     ['keys update alice --spend-per-day none', 'takes a limit away'],
@@ -110,7 +126,7 @@ function addUpdate(keys: Command, context: CliContext): void {
   ]);
 }
 
-function addRotate(keys: Command, context: CliContext): void {
+function addRotate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const rotate = keys
     .command('rotate')
     .description('give a key a new secret, shown this once; all else stays')
@@ -119,76 +135,12 @@ function addRotate(keys: Command, context: CliContext): void {
       'how long the former secret is still good; without it, not at all',
       parseDuration(MAX_GRACE_MS),
     );
-  onKey(rotate, context, (administration, id, { grace = 0 }) =>
-    administration.rotateKey(id, { grace_seconds: grace / 1000 }),
-  );
+  onAccount(commands, rotate, (all, id, { grace = 0 }) => all.keys.rotate(id, { grace_seconds: grace / 1000 }));
   addExamples(rotate, [
     ['keys rotate alice', 'the former secret ends at once'],
     ['keys rotate alice --grace 24h', 'time to bring the new one everywhere'],
   ]);
 }
-
-function addSwitches(keys: Command, context: CliContext): void {
-  const disable = keys.command('disable').description('refuse a key from now on; what runs under it may end');
-  onKey(disable, context, (administration, id) => administration.updateKey(id, { disabled: true }));
-  addExamples(disable, [['keys disable alice', 'until keys enable']]);
-  const enable = keys.command('enable').description('let a disabled key in again');
-  onKey(enable, context, (administration, id) => administration.updateKey(id, { disabled: false }));
-  addExamples(enable, [['keys enable alice', 'with the same secret']]);
-}
-
-function addDelete(keys: Command, context: CliContext): void {
-  const remove = keys
-    .command('delete')
-    .description('delete a key with its credits, for good; its records stay until the retention ends')
-    .argument('<key>', WHICH)
-    .option('--yes', 'do not ask')
-    .action((text: string, { yes = false }: { readonly yes?: boolean }, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
-        const { id, name, balance } = await administration.showKey(await administration.findKeyId(text));
-        const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
-        await confirmDeletion(context, {
-          what: `This deletes the key ${name} (${id})${credits}, for good.`,
-          name,
-          yes,
-        });
-        const deleted = await administration.deleteKey(id);
-        createPrinter(context, command).show(deleted, () => [`${deleted.id} is deleted.`]);
-      }),
-    );
-  addExamples(remove, [['keys delete alice --yes', 'keys disable can be taken back, this cannot']]);
-}
-
-const WHICH = 'its id, its prefix or its name';
-
-function onKey(
-  command: Command,
-  context: CliContext,
-  act: (administration: Administration, id: KeyId, options: KeyOptions) => Promise<AdminKey | IssuedKey>,
-): void {
-  command.argument('<key>', WHICH).action((text: string, options: KeyOptions, command: Command) =>
-    withAdministration(context, async ({ administration, config }) => {
-      showKey(context, command, config, await act(administration, await administration.findKeyId(text), options));
-    }),
-  );
-}
-
-function showKey(
-  context: CliContext,
-  command: Command,
-  { prices }: Pick<Config, 'prices'>,
-  key: AdminKey | IssuedKey,
-): void {
-  const printer = createPrinter(context, command);
-  printer.show(key, (paint) => describe(key, prices?.currency, paint));
-  if ('secret' in key) printer.note('The secret is shown this once. Only a hash of it is kept.');
-}
-
-export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
-  active: 'green',
-  disabled: 'red',
-  expired: 'yellow',
-};
 
 const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -207,24 +159,6 @@ const COLUMNS: readonly Column<AdminKey>[] = [
   },
 ];
 
-type Account = Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>;
-
-/** What the CSV of keys and of groups has alike. */
-export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
-  { name: 'status', of: ({ status }) => status },
-  { name: 'created_at', of: ({ created_at }) => toTimestamp(toMs(created_at)) },
-  { name: 'expires_at', of: ({ expires_at }) => toTimestamp(toMs(expires_at)) },
-  { name: 'models', of: ({ models }) => models?.join(',') ?? null },
-  { name: 'requests_per_minute', of: ({ limits }) => limits.requests_per_minute },
-  { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
-  { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
-  { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
-  { name: 'balance', of: ({ balance }) => balance },
-  { name: 'held', of: ({ held }) => held },
-  { name: 'spent_today', of: ({ spent_today }) => spent_today },
-  { name: 'spent_this_month', of: ({ spent_this_month }) => spent_this_month },
-];
-
 const FIELDS: readonly Field<AdminKey>[] = [
   { name: 'id', of: ({ id }) => id },
   { name: 'name', of: ({ name }) => name },
@@ -235,51 +169,18 @@ const FIELDS: readonly Field<AdminKey>[] = [
   { name: 'gateway_secret', of: ({ gateway_secret }) => gateway_secret },
 ];
 
-function describe(key: AdminKey | IssuedKey, currency: string | undefined, paint: Paint): string[] {
-  return formatFields(
-    [
-      ['id', key.id],
-      ...('secret' in key ? [['secret', key.secret] as const] : []),
-      ['name', key.name],
-      ['prefix', key.prefix],
-      ['group', key.group?.name ?? 'none'],
-      ['former secret until', formatUtcOr('none', toMs(key.former_secret_until))],
-      ['last used', formatUtcOr('never', toMs(key.last_used_at))],
-      ...(key.gateway_secret === 'previous'
-        ? [['known by', 'GATEWAY_SECRET_PREVIOUS alone, until it is used'] as const]
-        : []),
-      ...describeAccount(key, currency),
-    ],
-    paint,
-  );
-}
-
-type Described = readonly [name: string, value: string];
-
-/** Returns what keys and groups have alike. */
-export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
-  const { limits } = account;
-  const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));
+function describe(key: AdminKey | IssuedKey, currency: string | undefined): readonly Described[] {
   return [
-    ['status', account.status],
-    ['created', formatUtcOr('', toMs(account.created_at))],
-    ['expires', formatUtcOr('never', toMs(account.expires_at))],
-    ['models', account.models?.join(', ') ?? 'any'],
-    ['requests per minute', formatLimit(limits.requests_per_minute)],
-    ['tokens per minute', formatLimit(limits.tokens_per_minute)],
-    ['spend per day', money(limits.spend_per_day, 'no limit')],
-    ['spend per month', money(limits.spend_per_month, 'no limit')],
-    ['balance', money(account.balance, 'not prepaid')],
-    ['held', money(account.held)],
-    ['spent today', money(account.spent_today)],
-    ['spent this month', money(account.spent_this_month)],
+    ['id', key.id],
+    ...('secret' in key ? [['secret', key.secret] as const] : []),
+    ['name', key.name],
+    ['prefix', key.prefix],
+    ['group', key.group?.name ?? 'none'],
+    ['former secret until', formatUtcOr('none', toMs(key.former_secret_until))],
+    ['last used', formatUtcOr('never', toMs(key.last_used_at))],
+    ...(key.gateway_secret === 'previous'
+      ? [['known by', 'GATEWAY_SECRET_PREVIOUS alone, until it is used'] as const]
+      : []),
+    ...describeAccount(key, currency),
   ];
-}
-
-function formatLimit(limit: number | null): string {
-  return limit === null ? 'no limit' : formatCount(limit);
-}
-
-function toMs(seconds: number | null): number | null {
-  return seconds === null ? null : seconds * 1000;
 }

@@ -190,7 +190,7 @@ async function prepareList({ store, administration }: OpenAdministration, option
   const query = {
     ...toQuery(options),
     ...(key !== undefined && { callerPrefix: await findCaller({ store, administration }, key) }),
-    ...(group !== undefined && { groupId: await administration.findGroupId(group) }),
+    ...(group !== undefined && { groupId: await administration.groups.find(group) }),
   };
   return async ({ limit = USUAL_LIMIT, after }) => {
     const page = await store.listAll({ ...query, limit, ...(after !== undefined && { after }) });
@@ -219,7 +219,7 @@ async function findCaller(
   text: string,
 ): Promise<string> {
   try {
-    return await administration.findKeyId(text);
+    return await administration.keys.find(text);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
     const page = await store.listAll({ callerPrefix: text, limit: 1 });

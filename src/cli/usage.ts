@@ -39,8 +39,8 @@ export function addUsage(program: Command, context: CliContext): void {
       return withAdministration(context, async ({ administration, store, config }) => {
         const query: UsageQuery = {
           ...span,
-          ...(key !== undefined && { caller: [await administration.findKeyId(key)] }),
-          ...(group !== undefined && { group: group === '*' ? 'any' : await administration.findGroupId(group) }),
+          ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
+          ...(group !== undefined && { group: group === '*' ? 'any' : await administration.groups.find(group) }),
         };
         const rows = await store.listUsage(query);
         const latencies = toLatencies(await store.listRequestStats({ ...span, of: ofQuery(query) }));

@@ -1,7 +1,6 @@
 import express, { type Request, type RequestHandler, type Router } from 'express';
-import type { Administration } from '../accounts/administration.ts';
+import type { AccountActions, AccountKind, Administration } from '../accounts/administration.ts';
 import { ApiError } from '../core/errors.ts';
-import type { GroupId, KeyId } from '../contract/ids.ts';
 import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import { parseJson } from '../core/parse-json.ts';
 import type { AuthMode } from '../contract/types.ts';
@@ -56,116 +55,74 @@ export function createAdminApi(options: AdminOptions): Router {
   return admin;
 }
 
-function createKeyRoutes(administration: Administration): Router {
-  const handlers = createKeyHandlers(administration);
-  const keys = express.Router();
-  keys.route('/').get(handlers.list).post(handlers.create).all(methodNotAllowed('GET', 'POST'));
-  keys
-    .route('/:id')
-    .get(handlers.show)
-    .patch(handlers.update)
-    .delete(handlers.remove)
-    .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
-  keys.route('/:id/rotate').post(handlers.rotate).all(methodNotAllowed('POST'));
-  keys.route('/:id/credits').post(handlers.credit).all(methodNotAllowed('POST'));
-  keys.route('/:id/ledger').get(handlers.showLedger).all(methodNotAllowed('GET'));
-  return keys;
+interface Id {
+  readonly id: string;
 }
 
-function createGroupRoutes(administration: Administration): Router {
-  const handlers = createGroupHandlers(administration);
-  const groups = express.Router();
-  groups.route('/').get(handlers.list).post(handlers.create).all(methodNotAllowed('GET', 'POST'));
-  groups
-    .route('/:id')
-    .get(handlers.show)
-    .patch(handlers.update)
-    .delete(handlers.remove)
-    .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
-  groups.route('/:id/credits').post(handlers.credit).all(methodNotAllowed('POST'));
-  groups.route('/:id/ledger').get(handlers.showLedger).all(methodNotAllowed('GET'));
-  return groups;
+function createKeyRoutes({ keys, groups }: Administration): Router {
+  const routes = createAccountRoutes(keys, async ({ query }) => {
+    const [after, group] = [readText('after', query), readText('group', query)];
+    const secret = readText('gateway_secret', query);
+    if (secret !== undefined && secret !== 'previous')
+      throw invalidQuery('gateway_secret', 'gateway_secret must be previous.');
+    return {
+      isOfPreviousSecret: secret !== undefined,
+      ...(after !== undefined && { after: knownId('key', parseKeyId(after)) }),
+      ...(group !== undefined && { groupId: await groups.find(group) }),
+    };
+  });
+  const rotate = async (req: Request<Id>) => keys.rotate(await keys.find(req.params.id), await readBody(req));
+  routes.route('/:id/rotate').post(sending(rotate)).all(methodNotAllowed('POST'));
+  return routes;
 }
 
-type ById = RequestHandler<{ id: string }>;
+function createGroupRoutes({ groups }: Administration): Router {
+  return createAccountRoutes(groups, async ({ query }) => {
+    const after = readText('after', query);
+    return { ...(after !== undefined && { after: knownId('group', parseGroupId(after)) }) };
+  });
+}
 
-function createKeyHandlers(administration: Administration) {
-  const idOf = (req: Request<{ id: string }>) => administration.findKeyId(req.params.id);
-  return {
-    list: (async (req, res) => {
-      const [after, name] = [readText('after', req.query), readText('name', req.query)];
-      const [group, search] = [readText('group', req.query), readText('search', req.query)];
-      const secret = readText('gateway_secret', req.query);
-      if (secret !== undefined && secret !== 'previous')
-        throw invalidQuery('gateway_secret', 'gateway_secret must be previous.');
-      const query = {
-        limit: readLimit(req),
-        isOfPreviousSecret: secret !== undefined,
-        ...(after !== undefined && { after: toKeyId(after, 'after') }),
-        ...(name !== undefined && { name }),
-        ...(group !== undefined && { groupId: await administration.findGroupId(group) }),
-        ...(search !== undefined && { search }),
-      };
-      res.json(await administration.listKeys(query));
-    }) satisfies RequestHandler,
-    create: (async (req, res) => {
-      res.status(201).json(await administration.createKey(await readBody(req)));
-    }) satisfies RequestHandler,
-    show: (async (req, res) => {
-      res.json(await administration.showKey(await idOf(req)));
-    }) satisfies ById,
-    update: (async (req, res) => {
-      res.json(await administration.updateKey(await idOf(req), await readBody(req)));
-    }) satisfies ById,
-    remove: (async (req, res) => {
-      res.json(await administration.deleteKey(await idOf(req)));
-    }) satisfies ById,
-    rotate: (async (req, res) => {
-      res.json(await administration.rotateKey(await idOf(req), await readBody(req)));
-    }) satisfies ById,
-    credit: (async (req, res) => {
-      res.json(await administration.creditKey(await idOf(req), await readBody(req)));
-    }) satisfies ById,
-    showLedger: (async (req, res) => {
-      const query = { limit: readLimit(req), ...readBefore(req) };
-      res.json(await administration.showLedger(await idOf(req), query));
-    }) satisfies ById,
+/**
+ * Returns the routes that keys and groups have alike. `toFilter` reads by what a list of one
+ * kind is selected beside it, and where it continues.
+ */
+function createAccountRoutes<Kind extends AccountKind>(
+  actions: AccountActions<Kind>,
+  toFilter: (req: Request<object>) => Promise<Kind['filter'] & { readonly after?: Kind['shown']['id'] }>,
+): Router {
+  const idOf = (req: Request<Id>) => actions.find(req.params.id);
+  const list = async (req: Request<object>) => {
+    const [name, search] = [readText('name', req.query), readText('search', req.query)];
+    const found = { ...(name !== undefined && { name }), ...(search !== undefined && { search }) };
+    return actions.list({ limit: readLimit(req), ...found, ...(await toFilter(req)) });
   };
+  const create = async (req: Request<object>) => actions.create(await readBody(req));
+  const show = async (req: Request<Id>) => actions.show(await idOf(req));
+  const update = async (req: Request<Id>) => actions.update(await idOf(req), await readBody(req));
+  const remove = async (req: Request<Id>) => actions.delete(await idOf(req));
+  const credit = async (req: Request<Id>) => actions.credit(await idOf(req), await readBody(req));
+  const showLedger = async (req: Request<Id>) => {
+    const query = { limit: readLimit(req), ...readBefore(req) };
+    return actions.showLedger(await idOf(req), query);
+  };
+  const routes = express.Router();
+  routes.route('/').get(sending(list)).post(sending(create, 201)).all(methodNotAllowed('GET', 'POST'));
+  routes
+    .route('/:id')
+    .get(sending(show))
+    .patch(sending(update))
+    .delete(sending(remove))
+    .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
+  routes.route('/:id/credits').post(sending(credit)).all(methodNotAllowed('POST'));
+  routes.route('/:id/ledger').get(sending(showLedger)).all(methodNotAllowed('GET'));
+  return routes;
 }
 
-function createGroupHandlers(administration: Administration) {
-  const idOf = (req: Request<{ id: string }>) => administration.findGroupId(req.params.id);
-  return {
-    list: (async (req, res) => {
-      const [after, name] = [readText('after', req.query), readText('name', req.query)];
-      const search = readText('search', req.query);
-      const query = {
-        limit: readLimit(req),
-        ...(after !== undefined && { after: toGroupId(after) }),
-        ...(name !== undefined && { name }),
-        ...(search !== undefined && { search }),
-      };
-      res.json(await administration.listGroups(query));
-    }) satisfies RequestHandler,
-    create: (async (req, res) => {
-      res.status(201).json(await administration.createGroup(await readBody(req)));
-    }) satisfies RequestHandler,
-    show: (async (req, res) => {
-      res.json(await administration.showGroup(await idOf(req)));
-    }) satisfies ById,
-    update: (async (req, res) => {
-      res.json(await administration.updateGroup(await idOf(req), await readBody(req)));
-    }) satisfies ById,
-    remove: (async (req, res) => {
-      res.json(await administration.deleteGroup(await idOf(req)));
-    }) satisfies ById,
-    credit: (async (req, res) => {
-      res.json(await administration.creditGroup(await idOf(req), await readBody(req)));
-    }) satisfies ById,
-    showLedger: (async (req, res) => {
-      const query = { limit: readLimit(req), ...readBefore(req) };
-      res.json(await administration.showGroupLedger(await idOf(req), query));
-    }) satisfies ById,
+/** Returns what sends the result as JSON. */
+function sending<Params>(act: (req: Request<Params>) => Promise<object>, status = 200): RequestHandler<Params> {
+  return async (req, res) => {
+    res.status(status).json(await act(req));
   };
 }
 
@@ -189,16 +146,9 @@ async function readBody(req: Request<object>): Promise<unknown> {
   return isAbsent ? {} : parseJson(await readJsonBody(req, { maxBytes: MAX_BODY_BYTES }));
 }
 
-function toKeyId(text: string, param: string): KeyId {
-  const keyId = parseKeyId(text);
-  if (keyId === undefined) throw new ApiError('not_found', { param, message: 'There is no key with this id.' });
-  return keyId;
-}
-
-function toGroupId(text: string): GroupId {
-  const groupId = parseGroupId(text);
-  if (groupId !== undefined) return groupId;
-  throw new ApiError('not_found', { param: 'after', message: 'There is no group with this id.' });
+function knownId<Id>(what: 'key' | 'group', id: Id | undefined): Id {
+  if (id !== undefined) return id;
+  throw new ApiError('not_found', { param: 'after', message: `There is no ${what} with this id.` });
 }
 
 function readLimit(req: Request<object>): number {

@@ -13,7 +13,7 @@ import { readQuery, toId } from './requests.ts';
 export interface AdminRequestsOptions {
   readonly store: Store;
   readonly running: Pick<RunningRequests, 'cancelIf'>;
-  readonly administration: Pick<Administration, 'findKeyId' | 'findGroupId'>;
+  readonly administration: Administration;
   readonly publicBaseUrl: string | null;
   readonly authMode: AuthMode;
 }
@@ -33,7 +33,7 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
   };
 
   async function findCaller(key: string): Promise<string> {
-    return authMode === 'managed' ? administration.findKeyId(key) : key;
+    return authMode === 'managed' ? administration.keys.find(key) : key;
   }
 
   return {
@@ -42,7 +42,7 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
       const page = await store.listAll({
         ...readQuery(req.query),
         ...(key !== undefined && { callerPrefix: await findCaller(key) }),
-        ...(group !== undefined && { groupId: await administration.findGroupId(group) }),
+        ...(group !== undefined && { groupId: await administration.groups.find(group) }),
       });
       if (page === undefined) throw invalidQuery('key', `More than ${MOST_CALLERS} callers begin with key; send more.`);
       res.json({

@@ -29,8 +29,8 @@ export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsa
     }
     const span = readSpan(req.query, nowMs());
     const whose: Pick<UsageTotalsQuery, 'caller' | 'group'> = {
-      ...(key !== undefined && { caller: [await administration.findKeyId(key)] }),
-      ...(group !== undefined && { group: await administration.findGroupId(group) }),
+      ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
+      ...(group !== undefined && { group: await administration.groups.find(group) }),
     };
     const query = { by, ...span, ...whose, limit: MOST_TOTALS };
     const { total, totals, hasMore } = await store.listUsageTotals(query, untilServed(res));

@@ -38,7 +38,7 @@ export function showUsage({ store, stats, nowMs }: ShowUsageOptions): RequestHan
 }
 
 export interface ShowUsageOfAllOptions extends ShowUsageOptions {
-  readonly administration: Pick<Administration, 'findKeyId' | 'findGroupId'>;
+  readonly administration: Administration;
 }
 
 /**
@@ -52,8 +52,8 @@ export function showUsageOfAll({ store, stats, administration, nowMs }: ShowUsag
     const span = readSpan(req.query, nowMs());
     const query: UsageQuery = {
       ...span,
-      ...(key !== undefined && { caller: [await administration.findKeyId(key)] }),
-      ...(group !== undefined && { group: group === '*' ? 'any' : await administration.findGroupId(group) }),
+      ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
+      ...(group !== undefined && { group: group === '*' ? 'any' : await administration.groups.find(group) }),
     };
     const rows = await listUsage(store, query, untilServed(res));
     const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(query) });

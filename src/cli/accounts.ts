@@ -1,0 +1,182 @@
+import type { Command } from 'commander';
+import type { AccountActions, AccountKind, Administration } from '../accounts/administration.ts';
+import type { AdminGroup } from '../contract/types.ts';
+import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
+import { confirmDeletion } from './confirm.ts';
+import type { CliContext } from './context.ts';
+import { addExportOptions, exportRows, type Field } from './export.ts';
+import { formatCount, formatMoney, formatUtcOr, toTimestamp } from './format.ts';
+import { addExamples } from './help.ts';
+import type { KeyOptions } from './key-options.ts';
+import { createPrinter, type Style } from './printer.ts';
+import { formatFields, formatTable, type Column } from './table.ts';
+
+/** The commands for accounts of one kind, and how they show them. */
+export interface AccountCommands<Kind extends AccountKind> {
+  /** Has the commands. */
+  readonly parent: Command;
+  readonly context: CliContext;
+  readonly kind: 'key' | 'group';
+  /** How an account can be named. */
+  readonly which: string;
+  readonly actions: (administration: Administration) => AccountActions<Kind>;
+  readonly columns: readonly Column<Kind['shown']>[];
+  /** Of a CSV. */
+  readonly fields: readonly Field<Kind['shown']>[];
+  readonly describe: (account: Kind['shown'], currency: string | undefined) => readonly Described[];
+}
+
+export interface ListOptions {
+  readonly group?: string;
+  readonly oldSecret?: boolean;
+}
+
+type Examples = Parameters<typeof addExamples>[1];
+
+/** Adds the list of all accounts, or of those that `toFilter` selects by the options. */
+export function addList<Kind extends AccountKind>(
+  { parent, context, kind, actions, columns, fields }: AccountCommands<Kind>,
+  {
+    addOptions = (command) => command,
+    toFilter,
+    examples,
+  }: {
+    readonly addOptions?: (command: Command) => Command;
+    readonly toFilter: (options: ListOptions, administration: Administration) => Promise<Kind['filter']>;
+    readonly examples: Examples;
+  },
+): void {
+  const list = addOptions(addExportOptions(parent.command('list')))
+    .description(`list all ${kind}s, newest first`)
+    .action((options: ListOptions, command: Command) =>
+      withAdministration(context, async ({ administration, config }) => {
+        const filter = await toFilter(options, administration);
+        const pages = pagesOf<Kind['shown']>((page) => actions(administration).list({ ...page, ...filter }));
+        if (await exportRows(context, command, { pages, fields, toJson: (account) => account })) return;
+        const data = await collect(pages);
+        const printer = createPrinter(context, command);
+        printer.show({ object: 'list', data }, (paint) => formatTable(columns, data, paint));
+        printer.noteCurrency(config);
+      }),
+    );
+  addExamples(list, examples);
+}
+
+/** Adds what turns an account off, and on again. */
+export function addSwitches<Kind extends AccountKind>(
+  commands: AccountCommands<Kind>,
+  switches: Readonly<Record<'disable' | 'enable', { readonly what: string; readonly examples: Examples }>>,
+): void {
+  for (const [name, { what, examples }] of Object.entries(switches)) {
+    const command = commands.parent.command(name).description(what);
+    onAccount(commands, command, (all, id) => commands.actions(all).update(id, { disabled: name === 'disable' }));
+    addExamples(command, examples);
+  }
+}
+
+/** Adds what deletes an account once somebody has confirmed it. */
+export function addDelete<Kind extends AccountKind>(
+  { parent, context, kind, which, actions }: AccountCommands<Kind>,
+  { what, examples }: { readonly what: string; readonly examples: Examples },
+): void {
+  const remove = parent
+    .command('delete')
+    .description(what)
+    .argument(`<${kind}>`, which)
+    .option('--yes', 'do not ask')
+    .action((text: string, { yes = false }: { readonly yes?: boolean }, command: Command) =>
+      withAdministration(context, async ({ administration }) => {
+        const accounts = actions(administration);
+        const { id, name, balance } = await accounts.show(await accounts.find(text));
+        const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
+        await confirmDeletion(context, {
+          what: `This deletes the ${kind} ${name} (${id})${credits}, for good.`,
+          name,
+          yes,
+        });
+        const deleted = await accounts.delete(id);
+        createPrinter(context, command).show(deleted, () => [`${deleted.id} is deleted.`]);
+      }),
+    );
+  addExamples(remove, examples);
+}
+
+/** Lets the command act on the account that it is given, and show what becomes of it. */
+export function onAccount<Kind extends AccountKind>(
+  commands: AccountCommands<Kind>,
+  command: Command,
+  act: (administration: Administration, id: Kind['shown']['id'], options: KeyOptions) => Promise<Kind['shown']>,
+): Command {
+  const { context, kind, which, actions } = commands;
+  return command.argument(`<${kind}>`, which).action((text: string, options: KeyOptions, command: Command) =>
+    withAdministration(context, async ({ administration, config }) => {
+      const id = await actions(administration).find(text);
+      showAccount(commands, command, config, await act(administration, id, options));
+    }),
+  );
+}
+
+export function showAccount<Kind extends AccountKind>(
+  { context, describe }: AccountCommands<Kind>,
+  command: Command,
+  { prices }: OpenAdministration['config'],
+  account: Kind['shown'],
+): void {
+  const printer = createPrinter(context, command);
+  printer.show(account, (paint) => formatFields(describe(account, prices?.currency), paint));
+  if ('secret' in account) printer.note('The secret is shown this once. Only a hash of it is kept.');
+}
+
+export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
+  active: 'green',
+  disabled: 'red',
+  expired: 'yellow',
+};
+
+type Account = Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>;
+
+/** What the CSV of keys and of groups has alike. */
+export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
+  { name: 'status', of: ({ status }) => status },
+  { name: 'created_at', of: ({ created_at }) => toTimestamp(toMs(created_at)) },
+  { name: 'expires_at', of: ({ expires_at }) => toTimestamp(toMs(expires_at)) },
+  { name: 'models', of: ({ models }) => models?.join(',') ?? null },
+  { name: 'requests_per_minute', of: ({ limits }) => limits.requests_per_minute },
+  { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
+  { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
+  { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
+  { name: 'balance', of: ({ balance }) => balance },
+  { name: 'held', of: ({ held }) => held },
+  { name: 'spent_today', of: ({ spent_today }) => spent_today },
+  { name: 'spent_this_month', of: ({ spent_this_month }) => spent_this_month },
+];
+
+export type Described = readonly [name: string, value: string];
+
+/** Returns what keys and groups have alike. */
+export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
+  const { limits } = account;
+  const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));
+  return [
+    ['status', account.status],
+    ['created', formatUtcOr('', toMs(account.created_at))],
+    ['expires', formatUtcOr('never', toMs(account.expires_at))],
+    ['models', account.models?.join(', ') ?? 'any'],
+    ['requests per minute', formatLimit(limits.requests_per_minute)],
+    ['tokens per minute', formatLimit(limits.tokens_per_minute)],
+    ['spend per day', money(limits.spend_per_day, 'no limit')],
+    ['spend per month', money(limits.spend_per_month, 'no limit')],
+    ['balance', money(account.balance, 'not prepaid')],
+    ['held', money(account.held)],
+    ['spent today', money(account.spent_today)],
+    ['spent this month', money(account.spent_this_month)],
+  ];
+}
+
+function formatLimit(limit: number | null): string {
+  return limit === null ? 'no limit' : formatCount(limit);
+}
+
+export function toMs(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
+}
