@@ -49,7 +49,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, accepted.unique, services);
     const reply = incoming.openReply(translator, plan, telling.signal);
-    const events = tellEvents(telling, translator, { ...incoming, reply });
+    const events = tellEvents(telling, translator, { reply, incoming });
     await converse(plan, {
       incoming,
       translator,
@@ -64,7 +64,8 @@ export async function respond(incoming: IncomingCreate, services: RespondService
           return next.translation.chat;
         },
       }),
-      ...services,
+      backend: services.backend,
+      exposeUpstream: services.exposeUpstream,
     });
     const end = await events.endRecord(endingOf(translator, compaction));
     await remember(incoming, plan, translator, services);

@@ -124,7 +124,7 @@ const SAID_WITHIN_MS = 20;
 export function tellEvents(
   telling: Telling,
   translator: Translator,
-  { reply, onceServed }: { readonly reply: EventReply; readonly onceServed: Incoming['onceServed'] },
+  { reply, incoming }: { readonly reply: EventReply; readonly incoming: Pick<Incoming, 'onceServed'> },
 ): EventTelling {
   const { headerHoldMs } = reply;
   let sink: EventSink | undefined;
@@ -134,7 +134,7 @@ export function tellEvents(
   let hasWords = false;
   // Events are kept until the backend answers, so that a failure before that has a status.
   const timer = headerHoldMs === undefined ? undefined : setTimeout(() => void openWhenReady(), headerHoldMs);
-  if (timer !== undefined) onceServed(() => clearTimeout(timer));
+  if (timer !== undefined) incoming.onceServed(() => clearTimeout(timer));
 
   return {
     ...telling,

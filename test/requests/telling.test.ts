@@ -305,7 +305,7 @@ describe('telling the events of a response', () => {
     const note = (events: readonly ResponseEvent[]): undefined => void written.push(...events.map(({ type }) => type));
     telling = tellEvents(openTelling(incoming, { run, record, bill }), translator, {
       reply: { headerHoldMs: 60_000, open: () => ({ write: note, end: note }) },
-      onceServed: (listener) => run.signal.addEventListener('abort', () => listener(false)),
+      incoming: { onceServed: (listener) => run.signal.addEventListener('abort', () => listener(false)) },
     });
     telling.answered({});
   });

@@ -94,7 +94,7 @@ for (const place of ['a file', 'memory'] as const) {
       const accepting = other.store.accept(newKeyedDraft());
       await until(async () => {
         const reply = await one.client.run('read', [['listAsked']]);
-        return 'results' in reply && JSON.stringify(reply.results).includes('"isDoubted":true');
+        return 'results' in reply && JSON.stringify(reply.results).includes('"isDoubted":1');
       });
       await one.client.run('write', [['discard', ghost.requestId, Date.now()]]);
       expect(await accepting).to.deep.equal({ kind: 'accepted' });

@@ -132,7 +132,9 @@ function compactionOf(
   return plan && { compaction: planned(plan, route, options), ...loadOf(plan, request, options) };
 }
 
-function withIgnored({ parameters, ...translation }: Translation, more: readonly string[]): Translation {
+function withIgnored(translation: Translation, more: readonly string[]): Translation {
+  if (more.length === 0) return translation;
+  const { parameters } = translation;
   return { ...translation, parameters: { ...parameters, ignored: [...parameters.ignored, ...more] } };
 }
 

@@ -74,41 +74,63 @@ export interface Loaded {
 export interface Decided {
   /** One for each change, in their order. */
   readonly results: readonly unknown[];
-  readonly changed: readonly RecordRow[];
-  readonly removed: readonly RequestId[];
+  readonly changed: ReadonlyMap<RequestId, RecordRow>;
+  readonly removed: ReadonlySet<RequestId>;
   /** Those of the changed records whose idempotency keys may be used again. */
   readonly freed: ReadonlySet<RequestId>;
   /** Those whose owners must hear that a cancel was requested. */
-  readonly cancelled: readonly RequestId[];
+  readonly cancelled: ReadonlySet<RequestId>;
 }
 
 /** Returns what has to be loaded before these changes can be decided. */
 export function neededBy(changes: readonly Change[]): Needed {
-  return {
-    beginnings: changes.flatMap(toBeginning),
-    records: [...new Set(changes.flatMap(toRequestId))],
-    accounts: changes.flatMap((change) => (change[0] === 'takeRate' ? [change[1]] : [])),
-  };
+  const beginnings: Beginning[] = [];
+  const records = new Set<RequestId>();
+  const accounts: AccountId[] = [];
+  for (const change of changes) {
+    switch (change[0]) {
+      case 'accept':
+        beginnings.push({ draft: change[1], earlier: change[2], hold: undefined });
+        break;
+      case 'acceptPaid':
+        beginnings.push({ draft: change[1], earlier: change[2], hold: change[3] });
+        break;
+      case 'record':
+        beginnings.push({ draft: change[1], earlier: [], hold: undefined });
+        break;
+      case 'finish':
+        records.add(change[1].requestId);
+        break;
+      case 'discard':
+      case 'undoAccept':
+      case 'undoRecord':
+      case 'requestCancelOfAny':
+        records.add(change[1]);
+        break;
+      case 'requestCancel':
+        records.add(change[2]);
+        break;
+      case 'takeRate':
+        accounts.push(change[1]);
+        break;
+      default:
+        return unreachable(change);
+    }
+  }
+  return { beginnings, records: [...records], accounts };
 }
 
 /** Decides the changes in their order: each sees what those before it have changed. */
 export function decide(changes: readonly Change[], { originals, late, unit, ...loaded }: Loaded): Decided {
   const charges = prepareCharges(unit);
   const records = new Map(loaded.records);
-  const changed = new Set<RequestId>();
+  const changed = new Map<RequestId, RecordRow>();
   const removed = new Set<RequestId>();
   const freed = new Set<RequestId>();
   const cancelled = new Set<RequestId>();
   const refused = new Map<RequestId, PaidRow>();
 
-  const results = changes.map(toResult);
-  return {
-    results,
-    changed: [...changed].flatMap((requestId) => records.get(requestId) ?? []),
-    removed: [...removed],
-    freed,
-    cancelled: [...cancelled],
-  };
+  return { results: changes.map(toResult), changed, removed, freed, cancelled };
 
   function toResult(change: Change): unknown {
     switch (change[0]) {
@@ -222,41 +244,12 @@ export function decide(changes: readonly Change[], { originals, late, unit, ...l
 
   function write(record: RecordRow): void {
     records.set(record.requestId, record);
-    changed.add(record.requestId);
+    changed.set(record.requestId, record);
   }
 
   function remove(requestId: RequestId): void {
     records.delete(requestId);
     changed.delete(requestId);
     removed.add(requestId);
-  }
-}
-
-function toBeginning(change: Change): readonly Beginning[] {
-  switch (change[0]) {
-    case 'accept':
-      return [{ draft: change[1], earlier: change[2], hold: undefined }];
-    case 'acceptPaid':
-      return [{ draft: change[1], earlier: change[2], hold: change[3] }];
-    case 'record':
-      return [{ draft: change[1], earlier: [], hold: undefined }];
-    default:
-      return [];
-  }
-}
-
-function toRequestId(change: Change): readonly RequestId[] {
-  switch (change[0]) {
-    case 'finish':
-      return [change[1].requestId];
-    case 'discard':
-    case 'undoAccept':
-    case 'undoRecord':
-    case 'requestCancelOfAny':
-      return [change[1]];
-    case 'requestCancel':
-      return [change[2]];
-    default:
-      return [];
   }
 }

@@ -81,11 +81,11 @@ export async function writeChanges(
   return {
     result: results,
     last: [
-      ...(removed.length === 0 ? [] : [connection.changes(REMOVE_RECORDS, [removed])]),
-      ...writeRecords(connection, changed, freed),
+      ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
+      ...writeRecords(connection, [...changed.values()], freed),
       ...unit.flush(nowMs),
       // PostgreSQL sends the notices when the transaction commits.
-      ...(cancelled.length === 0 ? [] : [connection.rows(NOTIFY, [cancelled, owner])]),
+      ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
     ],
   };
 }

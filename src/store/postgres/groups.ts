@@ -1,47 +1,16 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { Operations } from '../queue/operations.ts';
-import { CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, type GroupRow } from '../rows/keys.ts';
-import { LOCK_NAMES, NOTE_DELETED } from './keys.ts';
-import { toJson, type Connection, type Statement } from './pool.ts';
+import type { GroupRow } from '../rows/keys.ts';
+import { accountStatements, GROUP_UPDATES } from '../sql/accounts.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { findSeq, LOCK_NAMES, NOTE_DELETED } from './keys.ts';
+import { numbered, toNumbered } from './numbered.ts';
+import type { Connection, Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 
-const FIND: Statement = {
-  name: 'find_groups',
-  text: `SELECT ${GROUP_COLUMNS} FROM groups WHERE group_id = ANY($1::text[])`,
-};
-
-const LIST: Statement = {
-  name: 'list_groups',
-  text: `
-    SELECT ${GROUP_COLUMNS} FROM groups
-    WHERE ($1::text IS NULL OR seq < (SELECT seq FROM groups WHERE group_id = $1)) AND ($2::text IS NULL OR name = $2)
-      AND ($4::text IS NULL OR strpos(lower(name), $4) > 0 OR group_id = $4)
-    ORDER BY seq DESC LIMIT $3`,
-};
-
-const FIND_NAMED: Statement = {
-  name: 'find_named_group',
-  text: 'SELECT FROM groups WHERE name = $1 AND group_id <> $2',
-};
-
-const INSERT: Statement = {
-  name: 'insert_group',
-  text: `
-    INSERT INTO groups (group_id, name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-      spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
-    SELECT d->>'groupId', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint, d->>'models',
-      (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint, (d->>'spendPerDayMicro')::bigint,
-      (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint,
-      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint
-    FROM jsonb_array_elements($1::jsonb) AS d
-    RETURNING ${GROUP_COLUMNS}`,
-};
-
-const UPDATES = Object.entries(CHANGED_GROUP_COLUMNS).map(([column, valueOf]) => ({
-  valueOf,
-  statement: { name: `update_group_${column}`, text: `UPDATE groups SET ${column} = $1 WHERE group_id = $2` },
-}));
+const SQL = numbered(accountStatements(POSTGRES));
+const UPDATES = GROUP_UPDATES.map(({ valueOf, statement }) => ({ valueOf, statement: toNumbered(statement) }));
 
 // No key can come to the group after this.
 const LOCK: Statement = {
@@ -57,28 +26,30 @@ const DELETE: Statement = {
 };
 
 export const GROUP_LOOKUPS: Remote<Pick<Operations, 'findGroups' | 'listGroups'>> = {
-  findGroups: (connection, groupIds) => connection.rows<GroupRow>(FIND, [groupIds]),
-  async listGroups(connection, limit, after, { name, search }) {
-    if (after !== null && (await findGroup(connection, after)) === null) return null;
-    return connection.rows<GroupRow>(LIST, [after, name, limit, search]);
+  async findGroups(connection, groupIds) {
+    return (await Promise.all(groupIds.map((id) => connection.rows<GroupRow>(SQL.findGroup, { id })))).flat();
+  },
+  async listGroups(connection, limit, after, filter) {
+    const afterSeq = after === null ? Number.MIN_SAFE_INTEGER : await findSeq(connection, SQL.findGroupSeq, after);
+    return afterSeq === null ? null : connection.rows<GroupRow>(SQL.listGroups, { ...filter, afterSeq, limit });
   },
 };
 
 async function findGroup(connection: Connection, groupId: GroupId): Promise<GroupRow | null> {
-  const [row] = await connection.rows<GroupRow>(FIND, [[groupId]]);
+  const [row] = await connection.rows<GroupRow>(SQL.findGroup, { id: groupId });
   return row ?? null;
 }
 
 async function isTaken(connection: Connection, name: string, groupId: GroupId): Promise<boolean> {
   await connection.rows(LOCK_NAMES);
-  return (await connection.rows(FIND_NAMED, [name, groupId])).length > 0;
+  return (await connection.rows(SQL.findNamedGroup, { name, groupId })).length > 0;
 }
 
 export const GROUP_CHANGES: RemoteChanges<Pick<Operations, 'createGroup' | 'updateGroup' | 'deleteGroup'>> = {
   async createGroup(connection, draft) {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
     if (await isTaken(connection, name, groupId)) return { result: 'name taken' };
-    const [row] = await connection.rows<GroupRow>(INSERT, [toJson([draft])]);
+    const [row] = await connection.rows<GroupRow>(SQL.insertGroup, { ...draft });
     const unit = openLockedUnit(connection);
     const account = await unit.loadById(groupId);
     if (row === undefined || account === undefined) throw new Error('a group that was inserted was not found');
@@ -91,7 +62,7 @@ export const GROUP_CHANGES: RemoteChanges<Pick<Operations, 'createGroup' | 'upda
     }
     const changes = UPDATES.flatMap(({ valueOf, statement }) => {
       const value = valueOf(change);
-      return value === undefined ? [] : [connection.changes(statement, [value, groupId])];
+      return value === undefined ? [] : [connection.changes(statement, { value, id: groupId })];
     });
     await Promise.all(changes);
     return { result: await findGroup(connection, groupId) };

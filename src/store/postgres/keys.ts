@@ -1,15 +1,19 @@
-import type { KeyId } from '../../contract/ids.ts';
+import type { AccountId, KeyId } from '../../contract/ids.ts';
 import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work.ts';
 import { isGroupId } from '../../core/ids.ts';
 import type { Operations } from '../queue/operations.ts';
-import { CHANGED_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
+import { KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
+import { accountStatements, KEY_UPDATES } from '../sql/accounts.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { numbered, toNumbered } from './numbered.ts';
 import type { KeyChange } from '../keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
-import { toJson, type Connection, type Statement } from './pool.ts';
+import type { Connection, Statement } from './pool.ts';
 
-const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
+const SQL = numbered(accountStatements(POSTGRES));
+const UPDATES = KEY_UPDATES.map(({ valueOf, statement }) => ({ valueOf, statement: toNumbered(statement) }));
 
 // One statement looks for all hashes, because another gateway may replace a hash between two
 // statements.
@@ -31,18 +35,6 @@ const FIND_GROUP_RATE: Statement = {
   text: `SELECT ${GROUP_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM groups WHERE group_id = $1`,
 };
 
-const FIND_SEQ: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
-
-const LIST: Statement = {
-  name: 'list_keys',
-  text: `
-    SELECT ${KEY_COLUMNS} FROM keys WHERE seq < $1 AND ($3::text IS NULL OR name = $3)
-      AND ($4::text IS NULL OR group_id = $4)
-      AND ($6::int = 0 OR ${IS_OF_PREVIOUS})
-      AND ($5::text IS NULL OR strpos(lower(name), $5) > 0 OR lower(prefix) = $5 OR key_id = $5)
-    ORDER BY seq DESC LIMIT $2`,
-};
-
 /** "Requ": no other program on the same database uses it for a lock. */
 const NAMES_LOCK = 0x52_65_71_75;
 // Two gateways that give one name at the same time take turns.
@@ -56,40 +48,6 @@ const LOCK_GROUPS: Statement = {
   text: 'SELECT FROM groups WHERE group_id = ANY($1::text[]) ORDER BY seq FOR KEY SHARE',
 };
 
-const INSERT: Statement = {
-  name: 'insert_key',
-  text: `
-    INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms, mark)
-    SELECT d->>'keyId', d->>'groupId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
-      d->>'models', (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint,
-      (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint,
-      (d->>'creditsMicro')::bigint, (d->>'createdAtMs')::bigint, d->>'mark'
-    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
-    RETURNING ${KEY_COLUMNS}`,
-};
-
-const REHASH: Statement = {
-  name: 'rehash_key',
-  text: `
-    UPDATE keys SET hash = CASE hash WHEN $1 THEN $2 ELSE hash END,
-      former_hash = CASE former_hash WHEN $1 THEN $2 ELSE former_hash END,
-      mark = CASE hash WHEN $1 THEN $3 ELSE mark END
-    WHERE hash = $1 OR former_hash = $1`,
-};
-
-const ROTATE: Statement = {
-  name: 'rotate_key',
-  text: `
-    UPDATE keys SET former_hash = hash, hash = $1, prefix = $2, former_until_ms = $3, mark = $5 WHERE key_id = $4
-    RETURNING ${KEY_COLUMNS}`,
-};
-
-const UPDATES = Object.entries(CHANGED_COLUMNS).map(([column, valueOf]) => ({
-  valueOf,
-  statement: { name: `update_key_${column}`, text: `UPDATE keys SET ${column} = $1 WHERE key_id = $2` },
-}));
-
 const DELETE: Statement = {
   name: 'delete_keys',
   text: 'DELETE FROM keys WHERE key_id = ANY($1::text[]) RETURNING seq',
@@ -99,7 +57,7 @@ export const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT
 
 export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
   async findKey(connection, keyId) {
-    const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
+    const [row] = await connection.rows<KeyRow>(SQL.findKey, { id: keyId });
     return row ?? null;
   },
   async findKeyByHash(connection, hashes, nowMs) {
@@ -108,11 +66,11 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
     const { hash, ...key } = found;
     return { hash, key };
   },
-  async listKeys(connection, limit, after, { name, groupId, search, isOfPrevious }) {
-    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, after);
-    return beforeSeq === null
-      ? null
-      : connection.rows<KeyRow>(LIST, [beforeSeq, limit, name, groupId, search, isOfPrevious]);
+  async listKeys(connection, limit, after, filter) {
+    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, SQL.findKeySeq, after);
+    if (beforeSeq === null) return null;
+    const list = filter.name === null ? SQL.listKeys : SQL.listNamedKeys;
+    return connection.rows<KeyRow>(list, { ...filter, beforeSeq, limit });
   },
   async findRate(connection, accountId) {
     const statement = isGroupId(accountId) ? FIND_GROUP_RATE : FIND_RATE;
@@ -125,9 +83,9 @@ interface Place {
   readonly seq: number;
 }
 
-/** Returns the number of a key, which is never reused; null when there is no such key. */
-async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
-  const [place] = await connection.rows<Place>(FIND_SEQ, [keyId]);
+/** Returns the number of an account, which is never reused; null when there is no such account. */
+export async function findSeq(connection: Connection, statement: Statement, id: AccountId): Promise<number | null> {
+  const [place] = await connection.rows<Place>(statement, { id });
   return place?.seq ?? null;
 }
 
@@ -147,6 +105,15 @@ async function conflictOf(
   return (await connection.rows(LOCK_GROUPS, [groupIds])).length < groupIds.length ? 'no group' : undefined;
 }
 
+/** All inserts are sent at once, in their order. */
+async function insertAll<Row extends object>(
+  connection: Connection,
+  statement: Statement,
+  drafts: readonly object[],
+): Promise<readonly Row[]> {
+  return (await Promise.all(drafts.map((draft) => connection.rows<Row>(statement, { ...draft })))).flat();
+}
+
 type KeyChangeName = 'createKeys' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKeys';
 
 export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
@@ -154,7 +121,7 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const accountIds = drafts.map(({ keyId }) => keyId);
     const conflict = await conflictOf(connection, accountIds, drafts);
     if (conflict !== undefined) return { result: conflict };
-    const rows = await connection.rows<KeyRow>(INSERT, [toJson(drafts)]);
+    const rows = await insertAll<KeyRow>(connection, SQL.insertKey, drafts);
     const unit = openLockedUnit(connection);
     await unit.load({ keys: [], groupIds: [], accountIds });
     for (const { keyId, createdAtMs } of drafts) {
@@ -165,21 +132,21 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     return { result: rows, last: unit.flush() };
   },
   async rehashKey(connection, from, to, mark) {
-    return { result: null, last: [connection.changes(REHASH, [from, to, mark])] };
+    return { result: null, last: [connection.changes(SQL.rehashKey, { from, to, mark })] };
   },
   async updateKey(connection, keyId, change) {
     const conflict = await conflictOf(connection, [keyId], [change]);
     if (conflict !== undefined) return { result: conflict };
     const changes = UPDATES.flatMap(({ valueOf, statement }) => {
       const value = valueOf(change);
-      return value === undefined ? [] : [connection.changes(statement, [value, keyId])];
+      return value === undefined ? [] : [connection.changes(statement, { value, id: keyId })];
     });
     await Promise.all(changes);
-    const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
+    const [row] = await connection.rows<KeyRow>(SQL.findKey, { id: keyId });
     return { result: row ?? null };
   },
   async rotateKey(connection, keyId, hash, mark, prefix, formerUntilMs) {
-    const [row] = await connection.rows<KeyRow>(ROTATE, [hash, prefix, formerUntilMs, keyId, mark]);
+    const [row] = await connection.rows<KeyRow>(SQL.rotateKey, { hash, prefix, formerUntilMs, keyId, mark });
     return { result: row ?? null };
   },
   async deleteKeys(connection, keyIds) {

@@ -11,10 +11,15 @@ import type { Operations } from '../queue/operations.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
 import { writeRecords } from './changes.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
 import { NOTIFY } from './notices.ts';
+import { numbered } from './numbered.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
+
+const SQL = numbered(recordStatements(POSTGRES));
 
 export interface Owner {
   readonly name: string;
@@ -154,14 +159,6 @@ async function closeAll(connection: Connection, unfinished: readonly UnfinishedR
   return [...writeRecords(connection, closed), ...unit.flush(nowMs)];
 }
 
-const LIST_ASKED: Statement = {
-  name: 'list_asked',
-  text: `
-    SELECT request_id AS "requestId", cancel_requested_at_ms IS NOT NULL AS "isCancelRequested",
-      confirmed IS NOT DISTINCT FROM 0 AS "isDoubted"
-    FROM requests WHERE owner = $1 AND (cancel_requested_at_ms IS NOT NULL OR confirmed = 0)`,
-};
-
 const LIST_UNFINISHED: Statement = {
   name: 'list_unfinished',
   text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND created_at_ms < $2',
@@ -170,7 +167,7 @@ const LIST_UNFINISHED: Statement = {
 /** Finds the own unfinished records, and what other processes ask this one about. */
 export function prepareOwn(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'listUnfinished'>> {
   return {
-    listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]),
+    listAsked: (connection) => connection.rows<AskedRow>(SQL.listAsked, { owner: owner.name }),
     async listUnfinished(connection, beforeMs) {
       const rows = await connection.rows<Pick<AskedRow, 'requestId'>>(LIST_UNFINISHED, [owner.name, beforeMs]);
       return rows.map(({ requestId }) => requestId);
@@ -178,13 +175,7 @@ export function prepareOwn(owner: Owner): Remote<Pick<Operations, 'listAsked' | 
   };
 }
 
-const DOUBT: Statement = {
-  name: 'doubt',
-  text: `
-    UPDATE requests SET confirmed = CASE status WHEN 'processing' THEN 0 ELSE 1 END
-    WHERE request_id = $1 AND confirmed IS DISTINCT FROM 1`,
-};
-
+// The rows are locked in one order, so that two confirmations do not deadlock.
 const CONFIRM: Statement = {
   name: 'confirm',
   text: `
@@ -195,7 +186,7 @@ const CONFIRM: Statement = {
 export function prepareConfirmations(owner: Owner): RemoteChanges<Pick<Operations, 'doubt' | 'confirm'>> {
   return {
     async doubt(connection, requestId) {
-      const asked = await connection.changes(DOUBT, [requestId]);
+      const asked = await connection.changes(SQL.doubt, { requestId });
       return { result: null, last: asked === 0 ? [] : [connection.rows(NOTIFY, [[requestId], owner.name])] };
     },
     async confirm(connection, requestIds) {

@@ -6,12 +6,16 @@ import { openSocket } from './socket.ts';
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Of its values, by their numbers, if they are given as an object. */
+  readonly names?: readonly string[];
 }
+
+export type Values = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 export interface Connection {
   /** Statements of one turn are sent to the server together. */
-  rows<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
-  changes(statement: Statement, values?: readonly unknown[]): Promise<number>;
+  rows<Row extends object>(statement: Statement, values?: Values): Promise<readonly Row[]>;
+  changes(statement: Statement, values?: Values): Promise<number>;
 }
 
 export interface Connections {
@@ -223,16 +227,22 @@ async function commit<Result>(client: Querier, { result, last = [] }: Committabl
 }
 
 export function toConnection(client: Querier): Connection {
-  const query = <Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) =>
-    client.query<Row>({ name, text, values: values.map(toStorable) });
+  const query = <Row extends object>({ name, text, names = [] }: Statement, values: Values = []) => {
+    const list = isValueList(values) ? values : names.map((each) => values[each]);
+    return client.query<Row>({ name, text, values: list.map(toStorable) });
+  };
   return {
-    async rows<Row extends object>(statement: Statement, values?: readonly unknown[]) {
+    async rows<Row extends object>(statement: Statement, values?: Values) {
       return (await query<Row>(statement, values)).rows;
     },
     async changes(statement, values) {
       return (await query(statement, values)).rowCount ?? 0;
     },
   };
+}
+
+function isValueList(values: Values): values is readonly unknown[] {
+  return Array.isArray(values);
 }
 
 /** Returns rows as one JSON parameter, from which the statement reads them. */

@@ -1,5 +1,8 @@
 import type { Operations } from '../queue/operations.ts';
 import type { StatsRow } from '../rows/request-stats.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { upkeepStatements } from '../sql/usage.ts';
+import { numbered } from './numbered.ts';
 import { toJson, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 
@@ -17,14 +20,13 @@ const ADD: Statement = {
         GROUP BY key) AS sums)`,
 };
 
-const LIST: Statement = {
-  name: 'list_request_stats',
-  text: `SELECT scope, per, start, model, counts FROM request_stats
-    WHERE scope = ANY($1::text[]) AND per = $2 AND start >= $3 AND start < $4`,
-};
+const SQL = numbered(upkeepStatements(POSTGRES));
 
 export const STATS_LOOKUPS: Remote<Pick<Operations, 'listStats'>> = {
-  listStats: (connection, { scopes, per, from, until }) => connection.rows<StatsRow>(LIST, [scopes, per, from, until]),
+  async listStats(connection, { scopes, per, from, until }) {
+    const of = (scope: string) => connection.rows<StatsRow>(SQL.listStats, { scope, per, from, until });
+    return (await Promise.all(scopes.map(of))).flat();
+  },
 };
 
 export const STATS_CHANGES: RemoteChanges<Pick<Operations, 'addStats'>> = {

@@ -13,11 +13,13 @@ import {
 import type { HourSpan } from '../rows/usage.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
-import { STARTS } from './usage.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { startsOf, upkeepStatements } from '../sql/usage.ts';
+import { numbered } from './numbered.ts';
 
 const DIALECT: TotalsDialect = {
-  starts: STARTS,
-  collation: ' COLLATE "C"',
+  starts: startsOf(POSTGRES),
+  collation: POSTGRES.byBytes,
   caller: '$5',
   groupId: '$5',
   kind: '$3',
@@ -35,10 +37,7 @@ const FIND_IN: Statement = {
     AND is_current = 1 AND (NOT $4::boolean OR hours = ${DAY_HOURS})`,
 };
 
-const LIST: Statement = {
-  name: 'list_rollups',
-  text: 'SELECT kind, start, hours FROM usage_rollups WHERE is_current = 1',
-};
+const SQL = numbered(upkeepStatements(POSTGRES));
 
 export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'>> = {
   async sumTotals(connection, step) {
@@ -59,7 +58,7 @@ export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'
       ...(whose === null ? [] : [whose]),
     ]);
   },
-  listRollups: (connection) => connection.rows<Rollup>(LIST),
+  listRollups: (connection) => connection.rows<Rollup>(SQL.listRollups),
 };
 
 /** "Roll": who writes usage of hours that may be rolled up shares this lock. */
@@ -71,32 +70,15 @@ const SHARE_LOCK: Statement = {
   text: `SELECT pg_advisory_xact_lock_shared(${ROLLUP_LOCK})`,
 };
 
-const FORGET: Statement = {
-  name: 'forget_rollups',
-  text: 'UPDATE usage_rollups SET is_current = 0 WHERE until > $1 AND start <= $2',
-};
-
 /** Sends what comes before a change of usage that may be rolled up already. */
 export function forgetRollups(connection: Connection, { from, until }: HourSpan): readonly Promise<unknown>[] {
-  return [connection.rows(SHARE_LOCK), connection.changes(FORGET, [from, until])];
+  return [connection.rows(SHARE_LOCK), connection.changes(SQL.forgetRollups, { from, until })];
 }
 
 const COUNT_PARTS: Statement = {
   name: 'count_rollups',
   text: `SELECT count(*) FROM usage_rollups JOIN jsonb_to_recordset($1::jsonb) AS r (kind text, start bigint, hours bigint)
     USING (kind, start, hours) WHERE is_current = 1`,
-};
-
-const REMOVE_SUMS: Statement = {
-  name: 'remove_rollup',
-  text: 'DELETE FROM usage_sums WHERE kind = $1 AND start = $2 AND hours = $3',
-};
-
-const MARK: Statement = {
-  name: 'mark_rollup',
-  text: `INSERT INTO usage_rollups (kind, start, hours, until, is_current)
-    VALUES ($1, $2::bigint, $3::bigint, $2::bigint + $3::bigint, 1)
-    ON CONFLICT (kind, start, hours) DO UPDATE SET is_current = 1`,
 };
 
 const PLACES = { kind: '$1::text', start: '$2::bigint', hours: '$3::bigint', least: 'least' } as const;
@@ -110,10 +92,13 @@ export const ROLLUP_CHANGES: RemoteChanges<Pick<Operations, 'rollUp'>> = {
     const [found] = await connection.rows<{ readonly count: number }>(COUNT_PARTS, [toJson(parts)]);
     if (found?.count !== parts.length) return { result: null };
     const rollUp = { name: `roll_up_${kind}_${hours}`, text: toRollUp(rollup, PLACES) };
-    const place = [kind, start, hours];
     return {
       result: null,
-      last: [REMOVE_SUMS, rollUp, MARK].map((statement) => connection.changes(statement, place)),
+      last: [
+        connection.changes(SQL.removeRollupSums, { ...rollup }),
+        connection.changes(rollUp, [kind, start, hours]),
+        connection.changes(SQL.markRollup, { ...rollup }),
+      ],
     };
   },
 };

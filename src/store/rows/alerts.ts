@@ -42,15 +42,17 @@ export const SPENDING_COLUMNS = {
 };
 
 /** Amounts are safe integers, so that a hundred times of one is within 64 bits. */
-export function spendingCondition(parameters: Readonly<Record<'percent' | 'day' | 'month' | 'nowMs', string>>): string {
-  const { percent, day, month, nowMs } = parameters;
-  return `is_disabled = 0 AND (expires_at_ms IS NULL OR expires_at_ms > ${nowMs}) AND (
+export const SPENDING_CONDITION = spendingCondition();
+
+function spendingCondition(): string {
+  const percent = 'CAST(:percent AS BIGINT)';
+  return `is_disabled = 0 AND (expires_at_ms IS NULL OR expires_at_ms > :nowMs) AND (
       (balance_micro IS NOT NULL AND funded_micro > 0
         AND (balance_micro + held_micro) * 100 <= funded_micro * (100 - ${percent}))
       OR (spend_per_day_micro > 0
-        AND CASE WHEN day >= ${day} THEN day_spent_micro ELSE 0 END * 100 >= spend_per_day_micro * ${percent})
+        AND CASE WHEN day >= :day THEN day_spent_micro ELSE 0 END * 100 >= spend_per_day_micro * ${percent})
       OR (spend_per_month_micro > 0
-        AND CASE WHEN month >= ${month} THEN month_spent_micro ELSE 0 END * 100 >= spend_per_month_micro * ${percent}))`;
+        AND CASE WHEN month >= :month THEN month_spent_micro ELSE 0 END * 100 >= spend_per_month_micro * ${percent}))`;
 }
 
 /** Returns what the account has spent at this time. */

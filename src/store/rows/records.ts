@@ -82,8 +82,8 @@ export interface CancelRow {
 
 export interface AskedRow {
   readonly requestId: RequestId;
-  readonly isCancelRequested: boolean;
-  readonly isDoubted: boolean;
+  readonly isCancelRequested: 0 | 1;
+  readonly isDoubted: 0 | 1;
 }
 
 export function isFinal(record: RecordRow): boolean {

@@ -1,21 +1,39 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestId } from '../../contract/ids.ts';
+import type { GroupId, RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';
-import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
-import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
-import { rowStatements } from './row-statements.ts';
+import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, STATE_COLUMNS } from '../rows/record-columns.ts';
+import {
+  isFinal,
+  toNewRecord,
+  toPresent,
+  type DraftRow,
+  type IdempotencyRow,
+  type RecordRow,
+} from '../rows/records.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
-type InsertRow = DraftRow & RecordRow & { readonly owner: string | null; readonly interruptedCostMicro: number | null };
+interface InsertRow extends DraftRow {
+  readonly owner: string;
+  readonly key: number | null;
+  readonly groupId: GroupId | null;
+  readonly heldMicro: number | null;
+  readonly interruptedCostMicro: number | null;
+}
 
 /** The number that a record gets when it is inserted. Nothing asks for it before. */
 const NOT_YET = 0;
 
 export interface Changes {
-  /** Carries out one change. Runs inside the transaction of a batch, which is the only writer then. */
-  apply(change: Change): unknown;
+  /**
+   * Carries out changes and returns their results. Runs inside the transaction of a batch, which is
+   * the only writer then.
+   */
+  apply(changes: readonly Change[]): readonly unknown[];
   readonly lookups: Pick<Operations, 'find' | 'findAny' | 'findDuplicate'>;
   /** Writes a record that has ended. */
   update(record: RecordRow): void;
@@ -25,10 +43,16 @@ export function prepareChanges(
   database: Database,
   { owner, unit }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork },
 ): Changes {
-  const prepareRow = rowStatements(database);
-  const inserted = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS, ...STATE_COLUMNS };
+  const prepareRow = <Row extends object>(text: string) => prepareNamed<Row>(database, { text });
+  const sql = recordStatements(SQLITE);
+  const begun = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS };
   const insert = prepareRow<InsertRow>(`
-    INSERT INTO requests (owner, ${namesOf(inserted)}) VALUES (:owner, ${listOf(inserted, (field) => `:${field}`)})`);
+    INSERT INTO requests (owner, status, ${namesOf(begun)})
+    VALUES (:owner, 'processing', ${listOf(begun, (field) => `:${field}`)})`);
+  // One insert in place of an insert and an update, for what begins and ends in one batch.
+  const ended = { ...DRAFT_COLUMNS, ...STATE_COLUMNS };
+  const insertEnded = prepareRow<DraftRow & RecordRow>(`
+    INSERT INTO requests (${namesOf(ended)}) VALUES (${listOf(ended, (field) => `:${field}`)})`);
   const update = prepareRow<RecordRow>(`
     UPDATE requests SET owner = iif(:status = 'processing', owner, NULL),
       ${listOf(STATE_COLUMNS, (field, [name]) => `${name} = :${field}`)}
@@ -36,48 +60,51 @@ export function prepareChanges(
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
   // A statement with RETURNING takes half as long again, so the record is read first.
-  const select = database.prepare<[RequestId], RecordRow>(
-    `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
-  );
-  const selectDuplicate = database.prepare<[IdempotencyRow], RecordRow>(
-    `SELECT ${RECORD_COLUMNS} FROM requests WHERE caller = :caller AND idempotency_key = :idempotencyKey AND body = :body`,
-  );
+  const select = prepareNamed<{ readonly requestId: RequestId }, RecordRow>(database, sql.find);
+  const selectDuplicate = prepareNamed<IdempotencyRow, RecordRow>(database, sql.findDuplicate);
 
   return {
-    apply(change) {
-      const changes = [change];
-      const needed = neededBy(changes);
-      const { late, originals, records } = load(needed);
-      const decided = decide(changes, { late, originals, records, unit });
-      write(needed, records, decided);
-      return decided.results[0];
-    },
+    apply: (changes) => cutWhereKeysReturn(changes).flatMap(applyTogether),
     lookups: {
       find(callers, requestId) {
-        const row = select.get(requestId);
+        const row = select.get({ requestId });
         return row !== undefined && callers.includes(row.caller) ? row : null;
       },
-      findAny: (requestId) => select.get(requestId) ?? null,
+      findAny: (requestId) => select.get({ requestId }) ?? null,
       findDuplicate: (candidates) => findDuplicate(candidates) ?? null,
     },
     update: (record) => void update.run(record),
   };
 
+  function applyTogether(changes: readonly Change[]): readonly unknown[] {
+    const needed = neededBy(changes);
+    const loaded = load(needed);
+    const decided = decide(changes, { ...loaded, unit });
+    write(needed, loaded.records, decided);
+    return decided.results;
+  }
+
   function load({ beginnings, records: requestIds }: Needed) {
     const records = new Map<RequestId, RecordRow>();
     const originals = new Map<RequestId, RecordRow>();
     const late = new Set<RequestId>();
+    /** Of this batch, by what identifies its duplicates. */
+    const begun = new Map<string, RecordRow>();
     for (const { draft, earlier, hold } of beginnings) {
-      if (isOver(draft)) {
-        late.add(draft.requestId);
-        continue;
+      const [present] = toPresent(draft);
+      const name = present && JSON.stringify(present);
+      const original = present && (findDuplicate([...earlier, present]) ?? begun.get(name ?? ''));
+      if (isOver(draft)) late.add(draft.requestId);
+      else if (original !== undefined) originals.set(draft.requestId, original);
+      else {
+        const record = begin(draft, hold);
+        records.set(draft.requestId, record);
+        if (name !== undefined) begun.set(name, record);
       }
-      const original = findDuplicate([...earlier, ...toPresent(draft)]);
-      if (original === undefined) records.set(draft.requestId, begin(draft, hold));
-      else originals.set(draft.requestId, original);
     }
     for (const requestId of requestIds) {
-      const record = select.get(requestId);
+      if (records.has(requestId)) continue;
+      const record = select.get({ requestId });
       if (record !== undefined) records.set(requestId, record);
     }
     return { records, originals, late };
@@ -105,17 +132,68 @@ export function prepareChanges(
     for (const { draft, hold } of beginnings) {
       const { requestId } = draft;
       const begun = loaded.get(requestId);
-      if (begun === undefined || removed.includes(requestId)) continue;
-      const record = changed.find((each) => each.requestId === requestId) ?? begun;
-      const isProcessing = record.status === 'processing';
+      if (begun === undefined || removed.has(requestId)) continue;
+      const record = changed.get(requestId);
+      if (record !== undefined && hold === undefined && isFinal(record)) {
+        const idempotencyKey = freed.has(requestId) ? null : draft.idempotencyKey;
+        insertEnded.run({ ...draft, ...record, idempotencyKey });
+        continue;
+      }
+      const { key, groupId, heldMicro } = begun;
       const interruptedCostMicro = hold?.interruptedCostMicro ?? null;
-      insert.run({ ...draft, ...record, owner: isProcessing ? owner() : null, interruptedCostMicro });
+      const { lastInsertRowid } = insert.run({
+        ...draft,
+        owner: owner(),
+        key,
+        groupId,
+        heldMicro,
+        interruptedCostMicro,
+      });
+      if (record !== undefined) writeChanged({ ...record, seq: Number(lastInsertRowid) }, freed);
     }
-    for (const record of changed) {
-      if (record.seq === NOT_YET) continue;
-      update.run(record);
-      if (freed.has(record.requestId)) freeIdempotencyKey.run(record.seq);
-    }
+    for (const record of changed.values()) if (record.seq !== NOT_YET) writeChanged(record, freed);
     for (const requestId of removed) remove.run(loaded.get(requestId)?.seq ?? NOT_YET);
+  }
+
+  function writeChanged(record: RecordRow, freed: ReadonlySet<RequestId>): void {
+    update.run(record);
+    if (freed.has(record.requestId)) freeIdempotencyKey.run(record.seq);
+  }
+}
+
+/**
+ * Returns the changes in parts, each of which can be loaded as a whole: what removes a record or frees
+ * its idempotency key comes in a part before the draft that may use that key again.
+ */
+function cutWhereKeysReturn(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const parts: Change[][] = [];
+  let part: Change[] = [];
+  let mayReturnKeys = false;
+  for (const change of changes) {
+    if (mayReturnKeys && needsKey(change)) {
+      parts.push(part);
+      part = [];
+      mayReturnKeys = false;
+    }
+    part.push(change);
+    mayReturnKeys ||= returnsKey(change);
+  }
+  return [...parts, part];
+}
+
+function needsKey(change: Change): boolean {
+  return (change[0] === 'accept' || change[0] === 'acceptPaid') && change[1].idempotencyKey !== null;
+}
+
+function returnsKey(change: Change): boolean {
+  switch (change[0]) {
+    case 'finish':
+      return change[1].freesIdempotencyKey;
+    case 'discard':
+    case 'undoAccept':
+    case 'undoRecord':
+      return true;
+    default:
+      return false;
   }
 }

@@ -64,20 +64,20 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   const selectUnfinished = database.prepare<[string]>('SELECT 1 FROM requests WHERE owner = ? LIMIT 1');
 
   const together = database.transaction((batch: readonly Operation[]) => {
-    run(asSelf);
-    const results = batch.map(run);
+    run([asSelf]);
+    const results = run(batch);
     unit.flush();
     return results;
   });
 
   // Inside another transaction it is a savepoint.
   const one = database.transaction((operation: Operation) => {
-    const result = run(operation);
+    const [result] = run([operation]);
     unit.flush();
     return result;
   });
   const oneByOne = database.transaction((batch: readonly Operation[]) => {
-    run(asSelf);
+    run([asSelf]);
     return batch.map((operation) => attempt(one, operation));
   });
 
@@ -95,8 +95,8 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   return {
     read(batch) {
       checkFile();
-      run(asSelf);
-      return batch.map((operation) => attempt(run, operation));
+      run([asSelf]);
+      return batch.map((operation) => attempt((each) => run([each])[0], operation));
     },
     write(batch) {
       checkFile();

@@ -1,28 +1,21 @@
 import type { GroupChange } from '../keys.ts';
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
-import {
-  CHANGED_GROUP_COLUMNS,
-  GROUP_COLUMNS,
-  type Conflict,
-  type GroupDraftRow,
-  type GroupFilter,
-  type GroupRow,
-} from '../rows/keys.ts';
+import type { Conflict, GroupDraftRow, GroupFilter, GroupRow } from '../rows/keys.ts';
+import { accountStatements, GROUP_UPDATES } from '../sql/accounts.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { prepareNamed } from './named.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 
+const SQL = accountStatements(SQLITE);
+
 export function prepareGroups(database: Database, funding: Funding) {
-  const insert = database.prepare<[GroupDraftRow], GroupRow>(`
-    INSERT INTO groups (group_id, name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-      spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms)
-    VALUES (:groupId, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs)
-    RETURNING ${GROUP_COLUMNS}`);
-  const selectNamed = database.prepare<[string, GroupId]>('SELECT 1 FROM groups WHERE name = ? AND group_id <> ?');
+  const insert = prepareNamed<GroupDraftRow, GroupRow>(database, SQL.insertGroup);
+  const selectNamed = prepareNamed<{ name: string; groupId: GroupId }>(database, SQL.findNamedGroup);
 
   function createGroup(draft: GroupDraftRow): GroupRow | Conflict {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
-    if (selectNamed.get(name, groupId) !== undefined) return 'name taken';
+    if (selectNamed.get({ name, groupId }) !== undefined) return 'name taken';
     const row = insert.get(draft);
     const account = funding.find(groupId);
     if (row === undefined || account === undefined) throw new Error('a group that was inserted was not found');
@@ -30,44 +23,41 @@ export function prepareGroups(database: Database, funding: Funding) {
     return row;
   }
 
-  const select = database.prepare<[GroupId], GroupRow>(`SELECT ${GROUP_COLUMNS} FROM groups WHERE group_id = ?`);
+  const select = prepareNamed<{ id: GroupId }, GroupRow>(database, SQL.findGroup);
 
   function findGroups(groupIds: readonly GroupId[]): readonly GroupRow[] {
-    return groupIds.flatMap((groupId) => select.get(groupId) ?? []);
+    return groupIds.flatMap((groupId) => select.get({ id: groupId }) ?? []);
   }
 
-  const selectSeq = database.prepare<[GroupId], number>('SELECT seq FROM groups WHERE group_id = ?').pluck();
-  const selectPage = database.prepare<
-    [GroupFilter & { readonly beforeSeq: number; readonly limit: number }],
-    GroupRow
-  >(`
-    SELECT ${GROUP_COLUMNS} FROM groups WHERE seq < :beforeSeq AND (:name IS NULL OR name = :name)
-      AND (:search IS NULL OR instr(lower(name), :search) > 0 OR group_id = :search)
-    ORDER BY seq DESC LIMIT :limit`);
+  const selectSeq = prepareNamed<{ id: GroupId }, { seq: number }>(database, SQL.findGroupSeq);
+  const selectPage = prepareNamed<GroupFilter & { afterSeq: number; limit: number }, GroupRow>(
+    database,
+    SQL.listGroups,
+  );
 
   function listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null {
-    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
-    return beforeSeq === undefined ? null : selectPage.all({ ...filter, beforeSeq, limit });
+    const afterSeq = after === null ? Number.MIN_SAFE_INTEGER : selectSeq.get({ id: after })?.seq;
+    return afterSeq === undefined ? null : selectPage.all({ ...filter, afterSeq, limit });
   }
 
-  const updates = Object.entries(CHANGED_GROUP_COLUMNS).map(([name, valueOf]) => ({
+  const updates = GROUP_UPDATES.map(({ valueOf, statement }) => ({
     valueOf,
-    statement: database.prepare<[string | number | null, GroupId]>(`UPDATE groups SET ${name} = ? WHERE group_id = ?`),
+    update: prepareNamed<{ value: string | number | null; id: GroupId }>(database, statement),
   }));
 
   function updateGroup(groupId: GroupId, change: GroupChange): GroupRow | Conflict | null {
-    if (change.name !== undefined && selectNamed.get(change.name, groupId) !== undefined) return 'name taken';
-    for (const { valueOf, statement } of updates) {
+    if (change.name !== undefined && selectNamed.get({ name: change.name, groupId }) !== undefined) return 'name taken';
+    for (const { valueOf, update } of updates) {
       const value = valueOf(change);
-      if (value !== undefined) statement.run(value, groupId);
+      if (value !== undefined) update.run({ value, id: groupId });
     }
-    return select.get(groupId) ?? null;
+    return select.get({ id: groupId }) ?? null;
   }
 
   const remove = database.prepare<[GroupId]>('DELETE FROM groups WHERE group_id = ?');
 
   function deleteGroup(groupId: GroupId): 'deleted' | 'has keys' | null {
-    const group = select.get(groupId);
+    const group = select.get({ id: groupId });
     if (group === undefined) return null;
     if (group.keys > 0) return 'has keys';
     remove.run(groupId);

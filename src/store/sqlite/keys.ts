@@ -3,8 +3,6 @@ import type { GroupId, KeyId } from '../../contract/ids.ts';
 import type { KeyChange } from '../keys.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 import {
-  CHANGED_COLUMNS,
-  IS_OF_PREVIOUS,
   KEY_COLUMNS,
   type Conflict,
   type FoundKeyRow,
@@ -12,15 +10,27 @@ import {
   type KeyFilter,
   type KeyRow,
 } from '../rows/keys.ts';
+import { accountStatements, KEY_UPDATES } from '../sql/accounts.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { prepareNamed } from './named.ts';
+
+const SQL = accountStatements(SQLITE);
+
+interface Page {
+  readonly beforeSeq: number;
+  readonly limit: number;
+}
+
+interface NewSecret {
+  readonly keyId: KeyId;
+  readonly hash: string;
+  readonly mark: string | null;
+  readonly prefix: string;
+  readonly formerUntilMs: number;
+}
 
 export function prepareKeys(database: Database, funding: Funding) {
-  const insert = database.prepare<[KeyDraftRow], KeyRow>(`
-    INSERT INTO keys (key_id, group_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
-      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms, mark)
-    VALUES (:keyId, :groupId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs, :mark)
-    RETURNING ${KEY_COLUMNS}`);
-
+  const insert = prepareNamed<KeyDraftRow, KeyRow>(database, SQL.insertKey);
   const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
   const selectGroup = database.prepare<[GroupId]>('SELECT 1 FROM groups WHERE group_id = ?');
 
@@ -48,10 +58,10 @@ export function prepareKeys(database: Database, funding: Funding) {
     return row;
   }
 
-  const select = database.prepare<[KeyId], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = ?`);
+  const select = prepareNamed<{ id: KeyId }, KeyRow>(database, SQL.findKey);
 
   function findKey(keyId: KeyId): KeyRow | null {
-    return select.get(keyId) ?? null;
+    return select.get({ id: keyId }) ?? null;
   }
 
   const selectByHash = database.prepare<[string], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = ?`);
@@ -68,50 +78,39 @@ export function prepareKeys(database: Database, funding: Funding) {
     return null;
   }
 
-  const replaceHash = database.prepare<{ from: string; to: string; mark: string | null }>(`
-    UPDATE keys SET hash = iif(hash = :from, :to, hash), former_hash = iif(former_hash = :from, :to, former_hash),
-      mark = iif(hash = :from, :mark, mark)
-    WHERE hash = :from OR former_hash = :from`);
+  const replaceHash = prepareNamed<{ from: string; to: string; mark: string | null }>(database, SQL.rehashKey);
 
   function rehashKey(from: string, to: string, mark: string | null): null {
     replaceHash.run({ from, to, mark });
     return null;
   }
 
-  const selectSeq = database.prepare<[KeyId], number>('SELECT seq FROM keys WHERE key_id = ?').pluck();
-
-  const preparePage = (where: string) =>
-    database.prepare<[KeyFilter & { readonly beforeSeq: number; readonly limit: number }], KeyRow>(`
-      SELECT ${KEY_COLUMNS} FROM keys WHERE seq < :beforeSeq ${where} AND (:groupId IS NULL OR group_id = :groupId)
-        AND (NOT :isOfPrevious OR ${IS_OF_PREVIOUS}) AND (:search IS NULL OR instr(lower(name), :search) > 0 OR lower(prefix) = :search OR key_id = :search)
-      ORDER BY seq DESC LIMIT :limit`);
-  const selectPage = preparePage('');
-  const selectNamedPage = preparePage('AND name = :name');
+  const selectSeq = prepareNamed<{ id: KeyId }, { seq: number }>(database, SQL.findKeySeq);
+  const selectPage = prepareNamed<KeyFilter & Page, KeyRow>(database, SQL.listKeys);
+  const selectNamedPage = prepareNamed<KeyFilter & Page, KeyRow>(database, SQL.listNamedKeys);
 
   function listKeys(limit: number, after: KeyId | null, filter: KeyFilter): readonly KeyRow[] | null {
-    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
+    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get({ id: after })?.seq;
     if (beforeSeq === undefined) return null;
     return (filter.name === null ? selectPage : selectNamedPage).all({ ...filter, beforeSeq, limit });
   }
 
-  const updates = Object.entries(CHANGED_COLUMNS).map(([name, valueOf]) => ({
+  const updates = KEY_UPDATES.map(({ valueOf, statement }) => ({
     valueOf,
-    statement: database.prepare<[string | number | null, KeyId]>(`UPDATE keys SET ${name} = ? WHERE key_id = ?`),
+    update: prepareNamed<{ value: string | number | null; id: KeyId }>(database, statement),
   }));
 
   function updateKey(keyId: KeyId, change: KeyChange): KeyRow | Conflict | null {
     const conflict = conflictOf(keyId, change);
     if (conflict !== undefined) return conflict;
-    for (const { valueOf, statement } of updates) {
+    for (const { valueOf, update } of updates) {
       const value = valueOf(change);
-      if (value !== undefined) statement.run(value, keyId);
+      if (value !== undefined) update.run({ value, id: keyId });
     }
     return findKey(keyId);
   }
 
-  const replaceSecret = database.prepare<[string, string, number, string | null, KeyId], KeyRow>(`
-    UPDATE keys SET former_hash = hash, hash = ?, prefix = ?, former_until_ms = ?, mark = ? WHERE key_id = ?
-    RETURNING ${KEY_COLUMNS}`);
+  const replaceSecret = prepareNamed<NewSecret, KeyRow>(database, SQL.rotateKey);
 
   function rotateKey(
     keyId: KeyId,
@@ -120,7 +119,7 @@ export function prepareKeys(database: Database, funding: Funding) {
     prefix: string,
     formerUntilMs: number,
   ): KeyRow | null {
-    return replaceSecret.get(hash, prefix, formerUntilMs, mark, keyId) ?? null;
+    return replaceSecret.get({ hash, prefix, formerUntilMs, mark, keyId }) ?? null;
   }
 
   const remove = database.prepare<[KeyId]>('DELETE FROM keys WHERE key_id = ?');

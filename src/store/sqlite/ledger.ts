@@ -1,36 +1,44 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
+import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
+import { accountStatements } from '../sql/accounts.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
+const SQL = accountStatements(SQLITE);
+
+interface Funded {
+  readonly fundedMicro: number;
+  readonly atMs: number;
+  readonly seq: number;
+}
+
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
-  const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
-  const noteFunded = database.prepare<[number, number, number]>(
-    'UPDATE keys SET funded_micro = ?, funded_at_ms = ? WHERE seq = ?',
-  );
-  const noteGroupFunded = database.prepare<[number, number, number]>(
-    'UPDATE groups SET funded_micro = ?, funded_at_ms = ? WHERE seq = -?',
-  );
+  const selectReference = prepareNamed<{ seq: number; reference: string }>(database, SQL.findReference);
+  const noteFunded = prepareNamed<Funded>(database, SQL.noteFundedKey);
+  const noteGroupFunded = prepareNamed<Funded>(database, SQL.noteFundedGroup);
 
   function credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null {
     const { reference } = entry;
     const account = unit.funding.find(accountId);
     if (account === undefined) return null;
     const { seq } = account;
-    if (reference !== undefined && selectReference.get(seq, reference) !== undefined) return 'repeated';
+    if (reference !== undefined && selectReference.get({ seq, reference }) !== undefined) return 'repeated';
     const fundedMicro = addCredit(unit.funding, account, entry);
-    (seq < 0 ? noteGroupFunded : noteFunded).run(fundedMicro, entry.createdAtMs, seq);
+    (seq < 0 ? noteGroupFunded : noteFunded).run({ fundedMicro, atMs: entry.createdAtMs, seq });
     return 'credited';
   }
 
-  const selectPage = database.prepare<[number, number, number], LedgerEntry>(
-    `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+  const selectPage = prepareNamed<{ seq: number; beforeSeq: number; limit: number }, LedgerEntry>(
+    database,
+    SQL.listLedger,
   );
 
   function listLedger(accountId: AccountId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
     const account = unit.funding.find(accountId);
-    return account === undefined ? null : selectPage.all(account.seq, beforeSeq, limit);
+    return account === undefined ? null : selectPage.all({ seq: account.seq, beforeSeq, limit });
   }
 
   const selectNextKey = database
@@ -50,28 +58,22 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     return after;
   }
 
-  const selectOldest = database.prepare<[number, number], LedgerEntry>(
-    `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = ? ORDER BY seq LIMIT ?`,
-  );
-  const turnIntoCarry = database.prepare<[number, number]>(
-    `UPDATE ledger SET kind = 'carry', amount_micro = ?, request_id = NULL, note = '', reference = NULL WHERE seq = ?`,
-  );
-  const removeBefore = database.prepare<[number, number]>('DELETE FROM ledger WHERE key = ? AND seq < ?');
+  const selectOldest = prepareNamed<{ key: number; limit: number }, LedgerEntry>(database, SQL.listOldestEntries);
+  const turnIntoCarry = prepareNamed<{ amountMicro: number; seq: number }>(database, SQL.turnIntoCarry);
+  const removeBefore = prepareNamed<{ key: number; seq: number }>(database, SQL.removeEntriesBefore);
 
   function carry(key: number, beforeMs: number): boolean {
-    const carry = toCarry(selectOldest.all(key, CARRY_STEP), beforeMs);
+    const carry = toCarry(selectOldest.all({ key, limit: CARRY_STEP }), beforeMs);
     if (carry === undefined) return false;
-    turnIntoCarry.run(carry.amountMicro, carry.seq);
-    removeBefore.run(key, carry.seq);
+    turnIntoCarry.run(carry);
+    removeBefore.run({ key, seq: carry.seq });
     return true;
   }
 
-  const removeSome = database.prepare<[number, number]>(
-    'DELETE FROM ledger WHERE seq IN (SELECT seq FROM ledger WHERE key = ? LIMIT ?)',
-  );
+  const removeSome = prepareNamed<{ key: number; limit: number }>(database, SQL.dropEntries);
 
   function dropSome(key: number): boolean {
-    return removeSome.run(key, CARRY_STEP).changes > 0;
+    return removeSome.run({ key, limit: CARRY_STEP }).changes > 0;
   }
 
   return { credit, listLedger, carrySome };

@@ -1,7 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../rows/list-query.ts';
-import { RECORD_COLUMNS } from '../rows/record-columns.ts';
 import type { IdempotencyRow, RecordRow } from '../rows/records.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+import { prepareNamed } from './named.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -22,9 +24,10 @@ export function prepareLists(database: Database) {
     return toListedRows(found, step.limit, last?.requestId ?? null);
   }
 
-  const selectByKey = database.prepare<[Omit<IdempotencyRow, 'body'>], RecordRow>(`
-    SELECT ${RECORD_COLUMNS} FROM requests WHERE seq = (
-      SELECT max(seq) FROM requests WHERE caller = :caller AND idempotency_key = :idempotencyKey)`);
+  const selectByKey = prepareNamed<Omit<IdempotencyRow, 'body'>, RecordRow>(
+    database,
+    recordStatements(SQLITE).findByIdempotencyKey,
+  );
 
   function findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null {
     const found = candidates.flatMap((candidate) => selectByKey.get(candidate) ?? []);

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { prepareAccepted } from './accepted.ts';
 import { prepareAlerts } from './alerts.ts';
-import { isChange, type ChangeName } from '../book/changes.ts';
+import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
@@ -30,7 +30,8 @@ export interface SqliteOperations extends Omit<Operations, ChangeName> {
 const IN_UNIT: ReadonlySet<string> = new Set(['find', 'findAny', 'findDuplicate', 'asOwner']);
 
 export interface Runner {
-  readonly run: (operation: Operation) => unknown;
+  /** Returns the results of the operations, in their order. */
+  readonly run: (batch: readonly Operation[]) => readonly unknown[];
   readonly unit: SqliteUnitOfWork;
 }
 
@@ -53,15 +54,33 @@ export function prepareRunner(database: Database, who: { readonly own: string; r
     return Reflect.apply(operation, undefined, parameters);
   }
 
+  function runOne(operation: Operation): unknown {
+    if (IN_UNIT.has(operation[0])) return apply(operation);
+    unit.flush();
+    const result = apply(operation);
+    unit.flush();
+    return result;
+  }
+
   return {
     unit,
-    run(operation) {
-      if (isChange(operation)) return changes.apply(operation);
-      if (IN_UNIT.has(operation[0])) return apply(operation);
-      unit.flush();
-      const result = apply(operation);
-      unit.flush();
-      return result;
+    run(batch) {
+      const results: unknown[] = [];
+      // Changes that follow each other are decided together.
+      let together: Change[] = [];
+      const decide = (): void => {
+        for (const result of changes.apply(together)) results.push(result);
+        together = [];
+      };
+      for (const operation of batch) {
+        if (isChange(operation)) together.push(operation);
+        else {
+          if (together.length > 0) decide();
+          results.push(runOne(operation));
+        }
+      }
+      if (together.length > 0) decide();
+      return results;
     },
   };
 }

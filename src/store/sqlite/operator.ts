@@ -1,21 +1,15 @@
 import type { Database } from 'better-sqlite3';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+import { prepareNamed } from './named.ts';
 
 export function prepareOperator(database: Database) {
-  // Goes from one caller to the next by the index, whatever number of records they have.
-  const selectCallers = database
-    .prepare<[{ readonly prefix: string; readonly limit: number }], string>(
-      `WITH RECURSIVE found (caller) AS (
-        SELECT min(caller) FROM requests WHERE caller >= :prefix
-        UNION ALL
-        SELECT (SELECT min(caller) FROM requests WHERE caller > found.caller) FROM found
-        WHERE substr(found.caller, 1, length(:prefix)) = :prefix)
-      SELECT caller FROM found WHERE substr(caller, 1, length(:prefix)) = :prefix LIMIT :limit`,
-    )
-    .pluck();
-
-  function findCallers(prefix: string, limit: number): readonly string[] {
-    return selectCallers.all({ prefix, limit });
-  }
-
-  return { findCallers };
+  const select = prepareNamed<{ prefix: string; limit: number }, { caller: string }>(
+    database,
+    recordStatements(SQLITE).findCallers,
+  );
+  return {
+    findCallers: (prefix: string, limit: number): readonly string[] =>
+      select.all({ prefix, limit }).map(({ caller }) => caller),
+  };
 }

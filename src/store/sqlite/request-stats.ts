@@ -1,5 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { StatsRow, StatsStep } from '../rows/request-stats.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { upkeepStatements } from '../sql/usage.ts';
+import { prepareNamed } from './named.ts';
 
 export function prepareRequestStats(database: Database) {
   const add = database.prepare<[StatsRow]>(`
@@ -16,9 +19,10 @@ export function prepareRequestStats(database: Database) {
     return null;
   }
 
-  const select = database.prepare<[Omit<StatsStep, 'scopes'> & { readonly scope: string }], StatsRow>(`
-    SELECT scope, per, start, model, counts FROM request_stats
-    WHERE scope = :scope AND per = :per AND start >= :from AND start < :until`);
+  const select = prepareNamed<Omit<StatsStep, 'scopes'> & { readonly scope: string }, StatsRow>(
+    database,
+    upkeepStatements(SQLITE).listStats,
+  );
 
   function listStats({ scopes, ...step }: StatsStep): readonly StatsRow[] {
     return scopes.flatMap((scope) => select.all({ ...step, scope }));

@@ -3,6 +3,14 @@ import { HOUR_MS } from '../../core/time.ts';
 import { firstHourKept } from '../rows/request-stats.ts';
 import { PRUNE_STEP } from '../queue/operations.ts';
 import type { Rollup } from '../rows/usage-rollups.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+import { upkeepStatements } from '../sql/usage.ts';
+import { prepareNamed } from './named.ts';
+
+interface BeforeHour {
+  readonly beforeHour: number;
+}
 
 const RECLAIM_STEP_PAGES = 200;
 
@@ -10,46 +18,26 @@ const RECLAIM_FROM_PAGES = 2000;
 
 /** Keeps the size of the file bounded. */
 export function prepareRetention(database: Database) {
-  const removeSome = database.prepare<[number, number]>(`
-    DELETE FROM requests WHERE seq IN (
-      SELECT seq FROM requests WHERE completed_at_ms < ? ORDER BY completed_at_ms LIMIT ?)`);
-
-  function pruneSome(beforeMs: number): number {
-    return removeSome.run(beforeMs, PRUNE_STEP).changes;
-  }
-
-  const removeUsage = database.prepare<[number, number]>(`
-    DELETE FROM usage WHERE (hour, caller, model) IN (
-      SELECT hour, caller, model FROM usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
-  const removeGroupUsage = database.prepare<[number, number]>(`
-    DELETE FROM group_usage WHERE (group_id, hour, caller, model) IN (
-      SELECT group_id, hour, caller, model FROM group_usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
-  const removeAlerts = database.prepare<[number]>('DELETE FROM alerts WHERE claimed_at_ms < ?');
-
-  const removeRollup = database.prepare<[number], Rollup>(`
-    DELETE FROM usage_rollups WHERE (kind, start, hours) IN (
-      SELECT kind, start, hours FROM usage_rollups WHERE start < ? ORDER BY until LIMIT 1)
-    RETURNING kind, start, hours`);
-  const removeSums = database.prepare<[Rollup]>(
-    'DELETE FROM usage_sums WHERE kind = :kind AND start = :start AND hours = :hours',
-  );
-
-  const removeStats = database.prepare<[number, number, number]>(`
-    DELETE FROM request_stats WHERE (scope, per, start, model) IN (
-      SELECT scope, per, start, model FROM request_stats
-      WHERE (per IN ('day', 'month') AND start < ?) OR (per = 'hour' AND start < ?) LIMIT ?)`);
+  const removeSome = prepareNamed<{ beforeMs: number }>(database, recordStatements(SQLITE).prune);
+  const sql = upkeepStatements(SQLITE);
+  const removeUsage = prepareNamed<BeforeHour>(database, sql.pruneUsage);
+  const removeGroupUsage = prepareNamed<BeforeHour>(database, sql.pruneGroupUsage);
+  const removeAlerts = prepareNamed<{ beforeMs: number }>(database, sql.pruneAlerts);
+  const removeRollup = prepareNamed<BeforeHour, Rollup>(database, sql.pruneRollup);
+  const removeSums = prepareNamed<Rollup>(database, sql.removeRollupSums);
+  const removeStats = prepareNamed<BeforeHour & { firstHour: number }>(database, sql.pruneStats);
 
   function pruneUsageSome(beforeHour: number): number {
-    removeAlerts.run(beforeHour * HOUR_MS);
-    const rollup = removeRollup.get(beforeHour);
+    removeAlerts.run({ beforeMs: beforeHour * HOUR_MS });
+    const rollup = removeRollup.get({ beforeHour });
     if (rollup !== undefined) {
       removeSums.run(rollup);
       return PRUNE_STEP;
     }
-    const stats = removeStats.run(beforeHour, firstHourKept(beforeHour), PRUNE_STEP).changes;
+    const stats = removeStats.run({ beforeHour, firstHour: firstHourKept(beforeHour) }).changes;
     if (stats === PRUNE_STEP) return stats;
-    const ofGroups = removeGroupUsage.run(beforeHour, PRUNE_STEP).changes;
-    return ofGroups === PRUNE_STEP ? ofGroups : removeUsage.run(beforeHour, PRUNE_STEP).changes;
+    const ofGroups = removeGroupUsage.run({ beforeHour }).changes;
+    return ofGroups === PRUNE_STEP ? ofGroups : removeUsage.run({ beforeHour }).changes;
   }
 
   const countPages = database.prepare<[], number>('SELECT page_count FROM pragma_page_count').pluck();
@@ -63,5 +51,5 @@ export function prepareRetention(database: Database) {
     return true;
   }
 
-  return { pruneSome, pruneUsageSome, reclaimSome };
+  return { pruneSome: (beforeMs: number) => removeSome.run({ beforeMs }).changes, pruneUsageSome, reclaimSome };
 }

@@ -10,7 +10,7 @@ import {
   type OpenUnit,
 } from '../book/unit-of-work.ts';
 import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
-import { rowStatements } from './row-statements.ts';
+import { prepareNamed } from './named.ts';
 
 export interface SqliteUnitOfWork extends OpenUnit {
   /** Runs before an operation reads the tables, and at the end. */
@@ -22,7 +22,7 @@ export interface SqliteUnitOfWork extends OpenUnit {
 const AT_ONCE = 8;
 
 export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
-  const prepareRow = rowStatements(database);
+  const prepareRow = <Row extends object>(text: string) => prepareNamed<Row>(database, { text });
   const selectKey = `SELECT ${KEY_ACCOUNT_COLUMNS} FROM keys WHERE`;
   const selectGroup = `SELECT ${GROUP_ACCOUNT_COLUMNS} FROM groups WHERE`;
   const selectBySeq = database.prepare<[number], Account>(`${selectKey} seq = ?`);

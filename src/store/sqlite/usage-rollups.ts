@@ -11,11 +11,13 @@ import {
   type TotalsDialect,
   type TotalsStep,
 } from '../rows/usage-rollups.ts';
-import { STARTS } from './usage.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { startsOf, upkeepStatements } from '../sql/usage.ts';
+import { prepareNamed } from './named.ts';
 
 // The order of a CROSS JOIN stays as it is written.
 const DIALECT: TotalsDialect = {
-  starts: STARTS,
+  starts: startsOf(SQLITE),
   collation: '',
   caller: ':caller',
   groupId: ':groupId',
@@ -55,20 +57,15 @@ export function prepareUsageRollups(database: Database) {
     return statement.all({ kind: kind ?? '', caller, groupId, limit, ...places });
   }
 
-  const selectCurrent = database.prepare<[], Rollup>(
-    'SELECT kind, start, hours FROM usage_rollups WHERE is_current = 1',
-  );
+  const sql = upkeepStatements(SQLITE);
+  const selectCurrent = prepareNamed<object, Rollup>(database, sql.listRollups);
   const countCurrent = database
     .prepare<[Rollup], number>(
       'SELECT count(*) FROM usage_rollups WHERE kind = :kind AND start = :start AND hours = :hours AND is_current = 1',
     )
     .pluck();
-  const removeSums = database.prepare<[Rollup]>(
-    'DELETE FROM usage_sums WHERE kind = :kind AND start = :start AND hours = :hours',
-  );
-  const mark = database.prepare<[Rollup]>(`
-    INSERT INTO usage_rollups (kind, start, hours, until, is_current) VALUES (:kind, :start, :hours, :start + :hours, 1)
-    ON CONFLICT DO UPDATE SET is_current = 1`);
+  const removeSums = prepareNamed<Rollup>(database, sql.removeRollupSums);
+  const mark = prepareNamed<Rollup>(database, sql.markRollup);
 
   function rollUp(rollup: Rollup): null {
     if (!partsOf(rollup).every((part) => countCurrent.get(part) === 1)) return null;
@@ -78,5 +75,5 @@ export function prepareUsageRollups(database: Database) {
     return null;
   }
 
-  return { sumTotals, listRollups: () => selectCurrent.all(), rollUp };
+  return { sumTotals, listRollups: () => selectCurrent.all({}), rollUp };
 }

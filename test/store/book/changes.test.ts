@@ -48,7 +48,7 @@ class Table {
       const made = records.get(draft.requestId);
       if (made !== undefined) this.records.set(draft.requestId, made);
     }
-    for (const changed of decided.changed) this.records.set(changed.requestId, changed);
+    for (const [requestId, changed] of decided.changed) this.records.set(requestId, changed);
     for (const requestId of decided.removed) this.records.delete(requestId);
     const { accounts, entries } = unit.flush();
     for (const account of accounts) this.accounts.set(account.seq, account);

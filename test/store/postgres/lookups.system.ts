@@ -51,11 +51,12 @@ if (server !== undefined) {
       const plain = toConnection(client);
       connection = {
         ...plain,
-        async rows({ name, text }, values) {
-          const explain = { name: `explain_${name}`, text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}` };
+        async rows(statement, values) {
+          const { name, text } = statement;
+          const explain = { ...statement, name: `explain_${name}`, text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}` };
           const [row] = await plain.rows<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(explain, values);
           plans.push(...(row?.['QUERY PLAN'] ?? []).map(({ Plan }) => Plan));
-          return plain.rows({ name, text }, values);
+          return plain.rows(statement, values);
         },
       };
     });

@@ -1,0 +1,30 @@
+import type { Database, RunResult } from 'better-sqlite3';
+
+/** A statement whose `:names` are properties of the values that it is given. */
+export interface Prepared<Values, Row> {
+  run(values: Values): RunResult;
+  get(values: Values): Row | undefined;
+  all(values: Values): Row[];
+}
+
+/**
+ * Prepares such a statement. Values are bound by their places: better-sqlite3 would look up each name,
+ * which takes a third of a small statement.
+ */
+export function prepareNamed<Values extends object, Row = unknown>(
+  database: Database,
+  { text }: { readonly text: string },
+): Prepared<Values, Row> {
+  const names: (keyof Values & string)[] = [];
+  const byPlace = text.replaceAll(/:(\w+)/g, (_text, name: keyof Values & string) => {
+    names.push(name);
+    return '?';
+  });
+  const statement = database.prepare<[readonly unknown[]], Row>(byPlace);
+  const bind = (values: Values): readonly unknown[] => names.map((name) => values[name]);
+  return {
+    run: (values) => statement.run(bind(values)),
+    get: (values) => statement.get(bind(values)),
+    all: (values) => statement.all(bind(values)),
+  };
+}
