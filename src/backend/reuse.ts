@@ -97,16 +97,16 @@ export class ReusedClient extends UndiciClient {
   }
 
   override emit(event: string | symbol, ...values: unknown[]): boolean {
-    const [connection, answer] = [this.#connection, this.#answer];
+    const connection = this.#connection;
+    const answer = this.#answer;
     const hasBegun = answer !== undefined && answer.status > 0;
-    const emit = (): boolean => EventEmitter.prototype.emit.call(this, event, ...values);
     if (event === 'drain' && connection !== undefined && hasBegun) {
       this.#answer = undefined;
-      connection.ended(answer.headers, emit);
+      connection.ended(answer.headers, () => EventEmitter.prototype.emit.call(this, event, ...values));
       return true;
     }
     if (event === 'connect') this.#connection = this.#reuse.watch();
-    const isHeard = emit();
+    const isHeard = EventEmitter.prototype.emit.call(this, event, ...values);
     if (event === 'disconnect') {
       this.#connection = undefined;
       connection?.closed(!hasBegun && isOfBackend(values[2]));

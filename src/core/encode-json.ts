@@ -5,17 +5,21 @@ import { toWellFormedJson } from './well-formed.ts';
 const MIN_ITEMS = 8;
 
 /**
- * Returns the object as JSON in UTF-8, in memory of its own, with the replacement character for each
- * half of a surrogate pair. Long lists come last, and must not have `undefined` in them.
+ * Returns the object as JSON in UTF-8, with the replacement character for each half of a surrogate
+ * pair. Long lists come last, and must not have `undefined` in them.
  *
  * One character beyond Latin-1 makes V8 keep a whole text in two bytes a character, and to write such
  * a text takes three times as long. So each item of a long list, such as the messages of an agent,
  * is written by itself.
  */
-export function encodeJson(fields: object): Buffer<ArrayBuffer> {
+export function encodeJson(
+  fields: object,
+  { inOwnMemory = false }: { readonly inOwnMemory?: boolean } = {},
+): Buffer<ArrayBuffer> {
   const parts = partsOf(fields);
   const lengths = parts.map((part) => Buffer.byteLength(part));
-  const bytes = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + length + 1, -1));
+  const allocate = (size: number) => (inOwnMemory ? Buffer.allocUnsafeSlow(size) : Buffer.allocUnsafe(size));
+  const bytes = allocate(lengths.reduce((sum, length) => sum + length + 1, -1));
   let end = 0;
   for (const [index, part] of parts.entries()) {
     if (index > 0) bytes[end++] = COMMA;

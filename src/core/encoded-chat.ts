@@ -40,7 +40,7 @@ export function encodeChat(chat: ChatRequest): EncodedChat {
   const entries = Object.entries(chat);
   const small = Object.fromEntries(entries.filter(([name, value]) => isSmall(name, value)));
   const large = Object.fromEntries(entries.filter(([name]) => !Object.hasOwn(small, name)));
-  const bulk = encodeJson(large);
+  const bulk = encodeJson(large, { inOwnMemory: true });
   bulk[0] = COMMA;
   return { ...small, model: chat.model, bulk };
 }

@@ -5,17 +5,17 @@ import type { LeftOut } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';
 
-const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
-  'x-dropped-tools': ({ tools }) => tools.dropped,
-  'x-dropped-items': ({ droppedItems }) => droppedItems,
-  [IGNORED]: ({ parameters }) => parameters.ignored,
-};
+const LISTS: readonly (readonly [header: string, namesOf: (translation: Translation) => readonly string[]])[] = [
+  ['x-dropped-tools', ({ tools }) => tools.dropped],
+  ['x-dropped-items', ({ droppedItems }) => droppedItems],
+  [IGNORED, ({ parameters }) => parameters.ignored],
+];
 
 export function leftOutOf(translation: Translation): LeftOut {
   const leftOut: Record<string, string> = {};
-  for (const [header, namesOf] of Object.entries(LISTS)) {
-    const list = toHeaderList(namesOf(translation));
-    if (list !== '') leftOut[header] = list;
+  for (const [header, namesOf] of LISTS) {
+    const names = namesOf(translation);
+    if (names.length > 0) leftOut[header] = toHeaderList(names);
   }
   return leftOut;
 }

@@ -188,7 +188,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function finish(done: boolean): void {
     output.release();
-    const counted = [...ends].flatMap(([index, end]) => (isOtherAnswer(index) ? [] : [end]));
+    const counted: End[] = [];
+    for (const [index, end] of ends) if (!isOtherAnswer(index)) counted.push(end);
     const last = finishOf(counted, done && sawChoice);
     // Where an answer is cut, nobody can say which choices belong to it.
     if (last.kind !== 'failed') writeOthers();
