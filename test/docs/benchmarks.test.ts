@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { createResults } from '../bench/results.ts';
-import { summarize } from '../bench/summary.ts';
+import { createResults } from '../lab/bench/results.ts';
+import { summarize } from '../lab/bench/summary.ts';
 import { BENCHMARKS_PATH, fillIn, generateBenchmarks, readSummary } from '../support/generate-benchmarks.ts';
 
 describe('the guide on benchmarks', () => {

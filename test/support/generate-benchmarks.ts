@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatTable } from '../bench/report.ts';
-import type { BenchSummary } from '../bench/summary.ts';
+import { formatTable } from '../lab/bench/report.ts';
+import type { BenchSummary } from '../lab/bench/summary.ts';
 
 const DOCS = join(import.meta.dirname, '../../src/docs');
 export const BENCHMARKS_PATH = join(DOCS, 'benchmarks.md');

@@ -1,5 +1,5 @@
-import { formatTable } from '../../bench/report.ts';
-import { median, percentile } from '../../bench/statistics.ts';
+import { formatTable } from '../../lab/bench/report.ts';
+import { median, percentile } from '../../lab/bench/statistics.ts';
 import type { Attempt } from './attempts.ts';
 import type { ChaosReport } from './run.ts';
 

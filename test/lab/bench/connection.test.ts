@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { useRealSockets } from '../support/real-sockets.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
 import { openConnection, type Connection } from './connection.ts';
 
 const CHUNKED =

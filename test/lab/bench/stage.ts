@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../support/postgres-server.ts';
+import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../../support/postgres-server.ts';
 import { startChild } from './processes.ts';
 import { targetKinds, type Target, type TargetKind } from './targets.ts';
 

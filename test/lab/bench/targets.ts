@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Dialect } from './dialects.ts';
-import type { PostgresServer } from '../support/postgres-server.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import type { PostgresServer } from '../../support/postgres-server.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
 import { startChild, type Child } from './processes.ts';
 import type { GatewayKind } from './targets/gateway.ts';
 import type { Listening } from './targets/measured.ts';
@@ -32,8 +33,9 @@ export const MANAGED = 'gateway, managed keys';
 export const MANAGED_ON_POSTGRES = 'gateway on PostgreSQL, managed keys';
 
 const ANY_KEY = 'bench';
-const TARGETS = 'test/bench/targets';
-const HERE = resolve(import.meta.dirname, '../..');
+const HERE = resolve(import.meta.dirname, '../../..');
+/** Of this checkout, and of an older one beside it. */
+const FOLDERS = ['test/lab/bench/targets', 'test/bench/targets'];
 
 interface Surroundings {
   /** Where the backend listens. */
@@ -46,6 +48,12 @@ interface Surroundings {
   readonly beside: string | undefined;
 }
 
+function targetIn(checkout: string, file: string): string {
+  const found = FOLDERS.map((folder) => join(checkout, folder, file)).find(existsSync);
+  if (found === undefined) throw new Error(`${checkout} has no target ${file}`);
+  return found;
+}
+
 /** All that can be compared, in the order of the tables. */
 export function targetKinds({ upstream, folder, startPostgres, beside }: Surroundings): TargetKind[] {
   let databases = 0;
@@ -55,7 +63,7 @@ export function targetKinds({ upstream, folder, startPostgres, beside }: Surroun
   };
   const script = (name: string, dialect: Dialect, file: string): TargetKind => ({
     name,
-    start: () => start(name, dialect, join(HERE, TARGETS, file)),
+    start: () => start(name, dialect, targetIn(HERE, file)),
   });
   const gateway = (name: string, kind: GatewayKind, checkout = HERE): TargetKind => ({
     name,
@@ -63,7 +71,7 @@ export function targetKinds({ upstream, folder, startPostgres, beside }: Surroun
       databases += 1;
       const database = join(folder, `${databases}.db`);
       const parameters = [kind, `file:${database}`, `${database}.json`] as const;
-      return { ...(await start(name, 'responses', join(checkout, TARGETS, 'gateway.ts'), ...parameters)), checkout };
+      return { ...(await start(name, 'responses', targetIn(checkout, 'gateway.ts'), ...parameters)), checkout };
     },
   });
   if (beside !== undefined) {
@@ -84,7 +92,7 @@ export function targetKinds({ upstream, folder, startPostgres, beside }: Surroun
       databases += 1;
       const { url } = await createTestDatabase((await startServer()).url);
       const parameters = ['managed', url, join(folder, `${databases}.json`)] as const;
-      return start(MANAGED_ON_POSTGRES, 'responses', join(HERE, TARGETS, 'gateway.ts'), ...parameters);
+      return start(MANAGED_ON_POSTGRES, 'responses', targetIn(HERE, 'gateway.ts'), ...parameters);
     },
   });
   return [

@@ -3,7 +3,7 @@
  * whatever else the machine does hits all of them; read the ratios, not the figures.
  */
 import { execFileSync } from 'node:child_process';
-import { publish } from '../support/generate-benchmarks.ts';
+import { publish } from '../../support/generate-benchmarks.ts';
 import { describeGoals } from './goals.ts';
 import { GROUPS, toLoads, type GroupedLoad } from './groups.ts';
 import type { Load } from './load.ts';

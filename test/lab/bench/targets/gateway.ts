@@ -1,11 +1,11 @@
 /** The gateway under test. */
 import { writeFileSync } from 'node:fs';
-import { issueSecret } from '../../../src/accounts/keys.ts';
-import { createGateway, readConfig } from '../../../src/gateway.ts';
-import { keepRequestsYoung } from '../../../src/process/young-objects.ts';
-import { createIdentities } from '../../../src/identity/identities.ts';
-import { openStore } from '../../../src/store/open.ts';
-import { newKeyDraft } from '../../support/keys.ts';
+import { issueSecret } from '../../../../src/accounts/keys.ts';
+import { createGateway, readConfig } from '../../../../src/gateway.ts';
+import { keepRequestsYoung } from '../../../../src/process/young-objects.ts';
+import { createIdentities } from '../../../../src/identity/identities.ts';
+import { openStore } from '../../../../src/store/open.ts';
+import { newKeyDraft } from '../../../support/keys.ts';
 import { beMeasured } from './measured.ts';
 
 /** `managed` has a key with credits and every limit. */

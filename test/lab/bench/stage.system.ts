@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { useRealSockets } from '../support/real-sockets.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
 import { openConnection } from './connection.ts';
 import { createStreamReader, toRequest } from './dialects.ts';
 import { GROUPS, toLoads, type GroupName } from './groups.ts';
