@@ -12,6 +12,14 @@ import type { EngineUnderTest } from './conformance.ts';
 const START_MS = Date.UTC(2026, 8, 10);
 const DAY_MS = 86_400_000;
 
+interface Sums {
+  grants: number;
+  /** What its requests cost, as days and months count it. */
+  spent: number;
+  charged: number;
+  isPrepaid: boolean;
+}
+
 interface World {
   readonly store: Store;
   /** Prepaid, not prepaid, and prepaid with a limit. */
@@ -19,7 +27,7 @@ interface World {
   readonly requestIds: RequestId[];
   /** By the order in which things were asked for. */
   readonly running: Map<RequestId, { readonly keyId: KeyId; readonly heldMicro: number }>;
-  readonly sums: Map<KeyId, { grants: number; spent: number; isPrepaid: boolean }>;
+  readonly sums: Map<KeyId, Sums>;
   nowMs: number;
 }
 
@@ -45,8 +53,14 @@ const finishes = record({ place, costMicro: cost }).map(({ place, costMicro }): 
   const requestId = requestAt(world, place);
   await world.store.finish(requestId, newOutcome({ costMicro, completedAtMs: world.nowMs }));
   return () => {
-    const keyId = world.running.get(requestId)?.keyId;
-    if (keyId !== undefined) sumsOf(world, keyId).spent += costMicro ?? 0;
+    const running = world.running.get(requestId);
+    if (running === undefined) return;
+    const { keyId, heldMicro } = running;
+    const sums = sumsOf(world, keyId);
+    // Beyond what is reserved, nobody is charged so much as to owe more than this reservation.
+    const payable = sums.isPrepaid ? Math.max(heldMicro, balanceOf(world, keyId) + 2 * heldMicro) : Infinity;
+    sums.spent += costMicro ?? 0;
+    sums.charged += Math.min(costMicro ?? 0, payable);
     world.running.delete(requestId);
   };
 });
@@ -73,7 +87,7 @@ const credits = record({ key, amountMicro: integer({ min: -50, max: 200 }).filte
       return () => {
         const sums = sumsOf(world, keyId);
         // What a key has spent before it became prepaid was not taken from its credits.
-        if (!sums.isPrepaid) sums.grants = sums.spent;
+        if (!sums.isPrepaid) sums.grants = sums.charged;
         sums.grants += amountMicro;
         sums.isPrepaid = true;
       };
@@ -153,26 +167,34 @@ async function makeWorld(store: Store): Promise<World> {
     sums: new Map(
       drafts.map(({ keyId, creditsMicro }) => [
         keyId,
-        { grants: creditsMicro ?? 0, spent: 0, isPrepaid: creditsMicro !== null },
+        { grants: creditsMicro ?? 0, spent: 0, charged: 0, isPrepaid: creditsMicro !== null },
       ]),
     ),
     nowMs: START_MS,
   };
 }
 
-async function expectToAddUp({ store, running, sums }: World, keyId: KeyId): Promise<void> {
-  const { grants = 0, spent = 0, isPrepaid = false } = sums.get(keyId) ?? {};
-  const held = [...running.values()]
-    .filter((hold) => hold.keyId === keyId)
-    .reduce((sum, { heldMicro }) => sum + heldMicro, 0);
+async function expectToAddUp(world: World, keyId: KeyId): Promise<void> {
+  const { store } = world;
+  const { spent, isPrepaid } = sumsOf(world, keyId);
   const stored = await store.findKey(keyId);
-  expect(stored).to.include({ heldMicro: held, spentThisMonthMicro: spent });
-  expect(stored).to.have.property('balanceMicro', isPrepaid ? grants - spent - held : null);
+  expect(stored).to.include({ heldMicro: heldOf(world, keyId), spentThisMonthMicro: spent });
+  expect(stored).to.have.property('balanceMicro', isPrepaid ? balanceOf(world, keyId) : null);
   const ledger = await store.listLedger(keyId, { limit: 1000 });
   const sum = ledger?.entries.reduce((sum, { amountMicro }) => sum + amountMicro, 0);
   expect(sum, 'the sum of the ledger').to.equal(stored?.balanceMicro ?? 0);
   const usage = await store.listUsage({ caller: [keyId], fromMs: 0, untilMs: 2 * START_MS, per: 'month' });
   expect(usage.reduce((sum, { costMicro }) => sum + costMicro, 0)).to.equal(spent);
+}
+
+function heldOf({ running }: World, keyId: KeyId): number {
+  const holds = [...running.values()].filter((hold) => hold.keyId === keyId);
+  return holds.reduce((sum, { heldMicro }) => sum + heldMicro, 0);
+}
+
+function balanceOf(world: World, keyId: KeyId): number {
+  const { grants, charged } = sumsOf(world, keyId);
+  return grants - charged - heldOf(world, keyId);
 }
 
 function keyAt({ keyIds }: World, place: number): KeyId {
@@ -184,7 +206,7 @@ function requestAt({ requestIds }: World, place: number): RequestId {
   return requestIds[place] ?? newRequestId();
 }
 
-function sumsOf({ sums }: World, keyId: KeyId): { grants: number; spent: number; isPrepaid: boolean } {
+function sumsOf({ sums }: World, keyId: KeyId): Sums {
   const found = sums.get(keyId);
   if (found === undefined) throw new Error('no such key in this world');
   return found;
