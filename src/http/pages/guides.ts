@@ -20,8 +20,17 @@ const README = 'readme';
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Get started': [README, 'from-chat-completions', 'clients', 'troubleshooting'],
   'Use more of it': ['web-socket-and-compaction', 'managed-keys', 'limits'],
-  'Operate it': ['operate', 'settings', 'database', 'several-backends', 'several-gateways', 'alerts', 'changes'],
-  'Know what it does': ['promises', 'defences', 'benchmarks'],
+  'Operate it': [
+    'operate',
+    'settings',
+    'database',
+    'several-backends',
+    'several-gateways',
+    'alerts',
+    'operators-console',
+    'changes',
+  ],
+  'Know what it does': ['promises', 'defences', 'benchmarks', 'decisions'],
 };
 const OTHERS = 'More';
 
