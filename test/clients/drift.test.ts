@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { missingOf, PACKAGES } from '../drift/vocabulary.ts';
+import { missingOf, PACKAGES } from '../lab/drift/vocabulary.ts';
 
 for (const name of ['@ai-sdk/openai', '@openai/codex'] as const) {
   describe(`the installed ${name}`, () => {

@@ -27,9 +27,9 @@ export type How =
   | 'postgres'
   /** With the SDK of OpenTelemetry, in front of a collector: `test/clients/traces.test.ts`. */
   | 'traces'
-  /** By a load balancer in front of two gateways: `test/cluster/balancers.system.ts`. */
+  /** By a load balancer in front of two gateways: `test/lab/cluster/balancers.system.ts`. */
   | 'balancer'
-  /** By a proxy through which a stream must arrive live: `test/cluster/live-streams.system.ts`. */
+  /** By a proxy through which a stream must arrive live: `test/lab/cluster/live-streams.system.ts`. */
   | 'proxy'
   /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'

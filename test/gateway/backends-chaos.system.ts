@@ -1,7 +1,7 @@
 /** `npm run test:backends` tries a hundred faults with each setting. */
 
 import { expect } from 'chai';
-import { runChaosRounds } from '../backends-chaos/rounds.ts';
+import { runChaosRounds } from '../lab/backends-chaos/rounds.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const FAULTS = Number(process.env['BACKEND_FAULTS'] ?? 11);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { CUSTOMERS, type CustomerKind } from '../kill/customers.ts';
-import { runKillRounds } from '../kill/rounds.ts';
+import { CUSTOMERS, type CustomerKind } from '../lab/kill/customers.ts';
+import { runKillRounds } from '../lab/kill/rounds.ts';
 
 /** One of each moment of a kill. */
 const ROUNDS = 3;

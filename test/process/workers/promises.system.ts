@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
-import { describePromises } from '../../cluster/promises.ts';
-import { openCluster, type Gateways } from '../../cluster/open-cluster.ts';
+import { describePromises } from '../../lab/cluster/promises.ts';
+import { openCluster, type Gateways } from '../../lab/cluster/open-cluster.ts';
 import { callerOf } from '../../records/caller.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';
 import { findPostgres } from '../../support/postgres.ts';

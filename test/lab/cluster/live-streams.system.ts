@@ -1,0 +1,70 @@
+/** The guide's configurations of proxies that would hold a stream back with their defaults. */
+
+import { expect } from 'chai';
+import { finish, text } from '../../records/chunks.ts';
+import { blocksRunAs } from '../../docs/blocks.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+import { openProxy, type Proxy } from './balancers.ts';
+
+describe('a stream through a proxy of the guide', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway | undefined;
+  let proxy: Proxy | undefined;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway?.close();
+    await proxy?.close();
+    await backend.close();
+    gateway = undefined;
+  });
+
+  const blockFor = (language: string): string =>
+    blocksRunAs('proxy').find((block) => block.language === language)?.code ?? '';
+
+  /** The backend sends no second word before the client has the first one. */
+  async function expectLive(url: string): Promise<void> {
+    const hasFirst = Promise.withResolvers<void>();
+    backend.reply(async ({ sse, end }) => {
+      await sse(text('first'));
+      await hasFirst.promise;
+      await sse(text(' last'), finish('stop'), '[DONE]');
+      end();
+    });
+    const headers = { authorization: 'Bearer k', 'content-type': 'application/json', 'accept-encoding': 'gzip' };
+    const body = JSON.stringify({ model: 'm', input: 'Hi', stream: true });
+    const reply = await fetch(`${url}/api/v1/responses`, { method: 'POST', headers, body });
+    let said = '';
+    for await (const piece of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      said += piece;
+      if (said.includes('"delta":"first"')) hasFirst.resolve();
+    }
+    expect(said).to.include('"delta":" last"').and.to.include('event: response.completed');
+  }
+
+  it('is live with nginx between the gateway and the backend', async function () {
+    const { host } = new URL(backend.baseUrl);
+    proxy = await openProxy('nginx', blockFor('nginx').replace('10.0.0.21:8000', host));
+    if (proxy === undefined) return this.skip();
+    gateway = await openGateway({ UPSTREAM_BASE_URL: `${proxy.url}/v1` });
+    await expectLive(gateway.url);
+  });
+
+  it('is live with Caddy in front of the gateway, which compresses JSON', async function () {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+    const site = `gateway.example.com {\n${blockFor('caddyfile')}\nreverse_proxy ${new URL(gateway.url).host}\n}`;
+    proxy = await openProxy('Caddy', site);
+    if (proxy === undefined) return this.skip();
+    await expectLive(proxy.url);
+    const reply = await fetch(`${proxy.url}/openapi.json`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(reply.headers.get('content-encoding')).to.equal('gzip');
+    await reply.body?.cancel();
+  });
+});
