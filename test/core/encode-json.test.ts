@@ -32,8 +32,8 @@ describe('encodeJson', () => {
     expect(encodeJson({ seed, tools }).toString()).to.equal(JSON.stringify({ seed, tools }));
   });
 
-  it('has memory of its own, which can be moved to another thread', () => {
-    const bytes = encodeJson({ a: 1 });
+  it('has memory of its own where it is transferred to another thread', () => {
+    const bytes = encodeJson({ a: 1 }, { inOwnMemory: true });
     expect(bytes.buffer.byteLength).to.equal(bytes.length);
   });
 });
