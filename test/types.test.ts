@@ -4,7 +4,7 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { ENV_EXAMPLE_PATH, generateEnvExample } from './support/generate-env-example.ts';
 import { GENERATED_TYPES_PATH, generateTypes } from './support/generate-types.ts';
-import { generateValidators } from './support/generate-validators.ts';
+import { generateValidators } from '../src/contract/generate-validators.ts';
 
 const SCHEMAS = join(import.meta.dirname, '../schemas');
 

@@ -1,4 +1,4 @@
-/** What test/support/generate-validators.ts makes of the schema of the settings. */
+/** What generate-validators.ts makes of the schema of the settings. */
 import type { ValidateFunction } from 'ajv';
 import type { Settings } from './types.ts';
 

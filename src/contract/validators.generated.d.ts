@@ -1,4 +1,4 @@
-/** What test/support/generate-validators.ts makes of the schemas. */
+/** What generate-validators.ts makes of the schemas. */
 import type { ValidateFunction } from 'ajv';
 import type { CompactResponse, CreateChatCompletion, CreateResponse, WebSocketCreate } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Migration } from '../../src/store/rows/migrations.ts';
@@ -25,6 +25,7 @@ const PARTS = ['src', 'schemas', 'package.json'];
 export function makeLaterVersion(steps: readonly Migration[]): Version {
   return makeVersion((folder) => {
     for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     for (const engine of ENGINES) append(join(folder, 'src/store', engine, 'migrations.ts'), steps);
   });
 }
@@ -35,13 +36,15 @@ export function makeEarlierVersion(revision: string): Version {
     const archive = join(folder, 'archive.tar');
     execFileSync('git', ['archive', '--output', archive, revision, ...PARTS], { cwd: ROOT });
     execFileSync('tar', ['-xf', archive], { cwd: folder });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const generator = join(folder, 'src/contract/generate-validators.ts');
+    if (existsSync(generator)) execFileSync(process.execPath, [generator]);
   });
 }
 
 function makeVersion(fill: (folder: string) => void): Version {
   const folder = mkdtempSync(join(tmpdir(), 'version-'));
   fill(folder);
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return {
     main: join(folder, 'src/main.ts'),
     settings: { NODE_COMPILE_CACHE: join(folder, 'cache') },

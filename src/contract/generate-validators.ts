@@ -4,8 +4,8 @@ import { Ajv, type AnySchemaObject, type Options } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
-const CONTRACT = join(import.meta.dirname, '../../src/contract');
-const BANNER = `// Made from schemas/*.json by \`npm run types\`, with ajv. Not to be edited.
+const CONTRACT = import.meta.dirname;
+const BANNER = `// Made from schemas/*.json by \`npm ci\`, \`npm run types\` and the build, with ajv. Not to be edited.
 `;
 const UCS2LENGTH = `import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 `;
@@ -57,9 +57,12 @@ function generateModule({ validators, others, options }: Module): string {
 }
 
 function readSchema(name: string): AnySchemaObject {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(readFileSync(join(SCHEMAS, name), 'utf8')) as AnySchemaObject;
 }
 
-if (process.argv[1] === import.meta.filename) {
+export function writeValidators(): void {
   for (const [path, text] of generateValidators()) writeFileSync(path, text);
 }
+
+if (process.argv[1] === import.meta.filename) writeValidators();
