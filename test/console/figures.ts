@@ -9,8 +9,8 @@ import { Client } from 'pg';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 import { createGateway, readConfig } from '../../src/gateway.ts';
 import { openStore } from '../../src/store/open.ts';
-import { STARTS as POSTGRES_STARTS } from '../../src/store/postgres/usage.ts';
-import { STARTS as SQLITE_STARTS } from '../../src/store/sqlite/usage.ts';
+import { POSTGRES as ON_SERVER, SQLITE as IN_FILE } from '../../src/store/sql/dialect.ts';
+import { startsOf } from '../../src/store/sql/usage.ts';
 import { HOUR_MS } from '../../src/core/time.ts';
 
 const DAY_S = 86_400;
@@ -53,7 +53,7 @@ const SQLITE: Dialect = {
   series: (from, to) =>
     `(WITH RECURSIVE n (i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to}) SELECT i FROM n)`,
   ms: (number) => `CAST(${number} AS INTEGER)`,
-  starts: SQLITE_STARTS,
+  starts: startsOf(IN_FILE),
   least: (number) => `CAST(${number} AS INTEGER)`,
   object: 'json_group_object(name, times)',
 };
@@ -61,7 +61,7 @@ const POSTGRES: Dialect = {
   hex: (number, digits) => `lpad(to_hex((${number})::bigint), ${digits}, '0')`,
   series: (from, to) => `generate_series(${from}::bigint, ${to}::bigint) AS s (i)`,
   ms: (number) => `(${number})::bigint`,
-  starts: POSTGRES_STARTS,
+  starts: startsOf(ON_SERVER),
   least: (number) => `floor(${number})::bigint`,
   object: 'jsonb_object_agg(name, times)::text',
 };
