@@ -6,19 +6,29 @@ import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 import { formatTable } from './table.ts';
 
-/** Adds `config print`, which shows the settings that a start here would read. */
+/** Adds `config`, which shows the settings that a start here would read, and `config check`, which only checks them. */
 export function addConfig(program: Command, context: CliContext): void {
-  const config = program.command('config').description('look at the settings');
-  const print = config
-    .command('print')
-    .description('print every setting, its value and where it comes from; secrets are hidden')
-    .action((_options, command: Command) => {
-      printConfig(context, command);
-    });
-  addExamples(print, [
-    ['config print', 'the settings in force; mistakes go to stderr, with exit status 78'],
-    ['config print --json', 'the same for a program'],
+  const show = (_options: unknown, command: Command): void => printConfig(context, command);
+  const config = program
+    .command('config')
+    .description('show every setting, its value and where it comes from; secrets are hidden')
+    .action(show);
+  addExamples(config, [
+    ['config', 'the settings in force; mistakes go to stderr, with exit status 78'],
+    ['config --json', 'the same for a program'],
   ]);
+  // The former name of `config`.
+  config.command('print', { hidden: true }).action(show);
+  const check = config
+    .command('check')
+    .description('say what a start would say of the settings; exit status 78 when one is wrong')
+    .action((_options: unknown, command: Command) => {
+      readConfig(context.env);
+      createPrinter(context, command).show({ object: 'config_check', ok: true }, (paint) => [
+        paint('green', 'A start would take these settings.'),
+      ]);
+    });
+  addExamples(check, [['config check', 'before a restart']]);
 }
 
 function printConfig(context: CliContext, command: Command): void {

@@ -59,7 +59,8 @@ export const COMMAND_ROWS: readonly CommandRow[] = [
   { name: 'backends', args: '', prints: 'a gateway has to run: backends.test.ts' },
   { name: 'db check', args: '', prints: { object: 'database_check' } },
   { name: 'db backup', args: 'copy.db', prints: { object: 'database_backup' } },
-  { name: 'config print', args: '', prints: { object: 'config' } },
+  { name: 'config', args: '', prints: { object: 'config' } },
+  { name: 'config check', args: '', prints: { object: 'config_check' } },
   { name: 'keys delete', args: 'alice --yes', prints: { deleted: true } },
   { name: 'groups delete', args: 'research --yes', prints: { deleted: true } },
 ];

@@ -11,10 +11,10 @@ const SECRETS = {
   GATEWAY_SECRET_PREVIOUS: 'former-canary-former-canary',
 };
 
-describe('config print', () => {
+describe('config', () => {
   it('shows every setting with its value and where it comes from', async () => {
     const env = { PORT: '9000', LOG_LEVEL: 'debug', HOST: '' };
-    const { status, stdout } = await run('config print', { env, fileNames: new Set(['LOG_LEVEL']) });
+    const { status, stdout } = await run('config', { env, fileNames: new Set(['LOG_LEVEL']) });
     expect(stdout).to.match(/^PORT +9000 +environment$/m);
     expect(stdout).to.match(/^LOG_LEVEL +debug +\.env$/m);
     expect(stdout).to.match(/^HOST +127\.0\.0\.1 +default$/m);
@@ -24,7 +24,7 @@ describe('config print', () => {
   });
 
   it('gives the same to a program', async () => {
-    const { stdout } = await run('config print --json', { env: { PORT: '9000' } });
+    const { stdout } = await run('config --json', { env: { PORT: '9000' } });
     const { object, settings } = JSON.parse(stdout) as { object: string; settings: { name: string }[] };
     expect(object).to.equal('config');
     expect(settings.find(({ name }) => name === 'PORT')).to.deep.equal({
@@ -35,7 +35,7 @@ describe('config print', () => {
     });
   });
 
-  for (const line of ['config print', 'config print --json']) {
+  for (const line of ['config', 'config --json']) {
     it(`never shows a secret, nor a URL that holds one (${line})`, async () => {
       const { stdout, stderr } = await run(line, { env: SECRETS });
       expect(stdout + stderr).not.to.contain('canary');
@@ -44,12 +44,12 @@ describe('config print', () => {
   }
 
   it('marks what it hides', async () => {
-    const { stdout } = await run('config print', { env: SECRETS });
+    const { stdout } = await run('config', { env: SECRETS });
     expect(stdout).to.match(/^GATEWAY_SECRET +\(hidden\) +environment$/m);
   });
 
   it('ends with 78 when the gateway would not start, and shows the settings all the same', async () => {
-    const { status, stdout, stderr } = await run('config print', { env: { PORT: 'x' } });
+    const { status, stdout, stderr } = await run('config', { env: { PORT: 'x' } });
     expect(stdout).to.match(/^PORT +x +environment$/m);
     expect(stderr).to.match(/^PORT: must be a whole number/);
     expect(status).to.equal(78);
@@ -58,10 +58,10 @@ describe('config print', () => {
   it('paints on a terminal alone, and not for those who refuse colours', async () => {
     const isTTY = true;
     const escape = '\u{1b}[';
-    expect((await run('config print', { isTTY })).stdout).to.contain(escape);
-    expect((await run('config print', { isTTY: false })).stdout).not.to.contain(escape);
-    expect((await run('config print --no-color', { isTTY })).stdout).not.to.contain(escape);
-    expect((await run('config print', { isTTY, env: { NO_COLOR: '1' } })).stdout).not.to.contain(escape);
-    expect((await run('config print --json', { isTTY })).stdout).not.to.contain(escape);
+    expect((await run('config', { isTTY })).stdout).to.contain(escape);
+    expect((await run('config', { isTTY: false })).stdout).not.to.contain(escape);
+    expect((await run('config --no-color', { isTTY })).stdout).not.to.contain(escape);
+    expect((await run('config', { isTTY, env: { NO_COLOR: '1' } })).stdout).not.to.contain(escape);
+    expect((await run('config --json', { isTTY })).stdout).not.to.contain(escape);
   });
 });

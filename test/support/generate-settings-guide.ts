@@ -12,7 +12,7 @@ Every setting of the gateway, with its default and its meaning.
 <!-- Made from schemas/settings.json by \`npm run types\`. Not to be edited. -->
 
 Set them in the environment or in a \`.env\` file in the folder where the gateway starts. The environment wins over the file.
-A mistake in any setting stops the start with one line for each. \`npm run -s cli -- config print\` shows every value and where
+A mistake in any setting stops the start with one line for each. \`npm run -s cli -- config\` shows every value and where
 it comes from, and hides secrets. [\`.env.example\`](../../.env.example) has the same settings to copy.
 
 The end of a name is the unit: \`_MS\` is milliseconds, \`_S\` seconds, \`_DAYS\` days, \`_BYTES\` bytes, \`_TOKENS\` tokens.
