@@ -54,7 +54,7 @@ export async function serveFrame(
     const status = reply.status() ?? ERRORS.client_disconnected.status;
     noteEnd(authenticated, { status, mayRepeat, facts }, options);
   } catch (thrown) {
-    const error = mayRepeat ? limitOr(thrown, key, options.rateLimits) : thrown;
+    const error = mayRepeat ? limitOr(thrown, key, { rateLimits: options.rateLimits, facts }) : thrown;
     const { status, code: errorCode } = toApiError(error);
     const { backend, model } = facts;
     noteEnd(authenticated, { status, mayRepeat, facts: { backend, model, errorCode } }, options);

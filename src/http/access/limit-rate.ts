@@ -32,13 +32,21 @@ export function tellLimit(rateLimits: RateLimits | undefined): ErrorRequestHandl
   return (thrown, req, res, next) => {
     const { key } = callerOf(res);
     const isLate = key !== undefined && req.headers['idempotency-key'] !== undefined;
-    next(isLate ? limitOr(thrown, key, rateLimits) : thrown);
+    next(isLate ? limitOr(thrown, key, { rateLimits, facts: factsOf(res) }) : thrown);
   };
 }
 
-/** Returns what to throw: the refusal of a key at its limit in the place of one for shape or funds. */
-export function limitOr(thrown: unknown, key: RateLimitedKey, rateLimits: RateLimits | undefined): unknown {
-  if (!isRefused(toApiError(thrown).status)) return thrown;
+interface Refused {
+  readonly rateLimits: RateLimits | undefined;
+  readonly facts: Pick<RequestFacts, 'backend'>;
+}
+
+/**
+ * Returns what to throw: the refusal of a key at its limit in the place of one for shape or funds. What
+ * the backend was asked for has a record, and is told as that says.
+ */
+export function limitOr(thrown: unknown, key: RateLimitedKey, { rateLimits, facts }: Refused): unknown {
+  if (facts.backend !== 'not asked' || !isRefused(toApiError(thrown).status)) return thrown;
   try {
     rateLimits?.check(key, 0);
     return thrown;

@@ -78,6 +78,29 @@ describe('the minute of a key', () => {
     });
   }
 
+  for (const { name, path, body } of [
+    { name: 'a response', path: '/v1/responses', body: REQUEST },
+    { name: 'a chat completion', path: '/v1/chat/completions', body: { ...HUNGRY_CHAT, max_tokens: 1 } },
+  ]) {
+    it(`does not hide why the backend refused the last request of it: ${name}`, async () => {
+      expect(await post(path, body)).to.equal(200);
+      backend.always({ status: 400, json: { error: { message: 'no', type: 'invalid_request_error' } } });
+      expect(await post(path, body, { 'idempotency-key': 'last' })).to.equal(400);
+      expect(await post(path, body)).to.equal(429);
+    });
+  }
+
+  it('does not hide it over a WebSocket', async () => {
+    expect(await post('/v1/responses', REQUEST)).to.equal(200);
+    backend.always({ status: 400, json: { error: { message: 'no', type: 'invalid_request_error' } } });
+    const speaker = await speakTo(gateway.url, { apiKey: issued.secret });
+    expect(await speaker.ask({ ...REQUEST, idempotency_key: 'last' })).to.have.nested.property(
+      'error.code',
+      'invalid_request',
+    );
+    speaker.close();
+  });
+
   it('counts warm-ups and refused frames of a WebSocket', async () => {
     const speaker = await speakTo(gateway.url, { apiKey: issued.secret });
     await speaker.ask({ ...REQUEST, generate: false });
