@@ -1,12 +1,9 @@
 import type { SpendingRow } from '../rows/alerts.ts';
 import type { Operations } from '../queue/operations.ts';
-import { POSTGRES } from '../sql/dialect.ts';
-import { upkeepStatements } from '../sql/usage.ts';
-import { numbered } from './numbered.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
+import { UPKEEP } from './statements.ts';
 
-const SQL = numbered(upkeepStatements(POSTGRES));
-const LISTS = { keys: SQL.listSpendingKeys, groups: SQL.listSpendingGroups };
+const LISTS = { keys: UPKEEP.listSpendingKeys, groups: UPKEEP.listSpendingGroups };
 
 export const ALERT_LOOKUPS: Remote<Pick<Operations, 'listSpending'>> = {
   listSpending: (connection, step) => connection.rows<SpendingRow>(LISTS[step.of], { ...step }),
@@ -14,6 +11,6 @@ export const ALERT_LOOKUPS: Remote<Pick<Operations, 'listSpending'>> = {
 
 export const ALERT_CHANGES: RemoteChanges<Pick<Operations, 'claimAlert'>> = {
   async claimAlert(connection, claim) {
-    return { result: (await connection.changes(SQL.claimAlert, { ...claim })) === 1 };
+    return { result: (await connection.changes(UPKEEP.claimAlert, { ...claim })) === 1 };
   },
 };

@@ -1,15 +1,13 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { Operations } from '../queue/operations.ts';
 import type { GroupRow } from '../rows/keys.ts';
-import { accountStatements, GROUP_UPDATES } from '../sql/accounts.ts';
-import { POSTGRES } from '../sql/dialect.ts';
+import { GROUP_UPDATES } from '../sql/accounts.ts';
 import { findSeq, LOCK_NAMES, NOTE_DELETED } from './keys.ts';
-import { numbered, toNumbered } from './numbered.ts';
 import type { Connection, Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { openLockedUnit } from './unit-of-work.ts';
+import { ACCOUNTS, toNumbered } from './statements.ts';
 
-const SQL = numbered(accountStatements(POSTGRES));
 const UPDATES = GROUP_UPDATES.map(({ valueOf, statement }) => ({ valueOf, statement: toNumbered(statement) }));
 
 // No key can come to the group after this.
@@ -27,29 +25,29 @@ const DELETE: Statement = {
 
 export const GROUP_LOOKUPS: Remote<Pick<Operations, 'findGroups' | 'listGroups'>> = {
   async findGroups(connection, groupIds) {
-    return (await Promise.all(groupIds.map((id) => connection.rows<GroupRow>(SQL.findGroup, { id })))).flat();
+    return (await Promise.all(groupIds.map((id) => connection.rows<GroupRow>(ACCOUNTS.findGroup, { id })))).flat();
   },
   async listGroups(connection, limit, after, filter) {
-    const afterSeq = after === null ? Number.MIN_SAFE_INTEGER : await findSeq(connection, SQL.findGroupSeq, after);
-    return afterSeq === null ? null : connection.rows<GroupRow>(SQL.listGroups, { ...filter, afterSeq, limit });
+    const afterSeq = after === null ? Number.MIN_SAFE_INTEGER : await findSeq(connection, ACCOUNTS.findGroupSeq, after);
+    return afterSeq === null ? null : connection.rows<GroupRow>(ACCOUNTS.listGroups, { ...filter, afterSeq, limit });
   },
 };
 
 async function findGroup(connection: Connection, groupId: GroupId): Promise<GroupRow | null> {
-  const [row] = await connection.rows<GroupRow>(SQL.findGroup, { id: groupId });
+  const [row] = await connection.rows<GroupRow>(ACCOUNTS.findGroup, { id: groupId });
   return row ?? null;
 }
 
 async function isTaken(connection: Connection, name: string, groupId: GroupId): Promise<boolean> {
   await connection.rows(LOCK_NAMES);
-  return (await connection.rows(SQL.findNamedGroup, { name, groupId })).length > 0;
+  return (await connection.rows(ACCOUNTS.findNamedGroup, { name, groupId })).length > 0;
 }
 
 export const GROUP_CHANGES: RemoteChanges<Pick<Operations, 'createGroup' | 'updateGroup' | 'deleteGroup'>> = {
   async createGroup(connection, draft) {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
     if (await isTaken(connection, name, groupId)) return { result: 'name taken' };
-    const [row] = await connection.rows<GroupRow>(SQL.insertGroup, { ...draft });
+    const [row] = await connection.rows<GroupRow>(ACCOUNTS.insertGroup, { ...draft });
     const unit = openLockedUnit(connection);
     const account = await unit.loadById(groupId);
     if (row === undefined || account === undefined) throw new Error('a group that was inserted was not found');

@@ -3,16 +3,14 @@ import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work
 import { isGroupId } from '../../core/ids.ts';
 import type { Operations } from '../queue/operations.ts';
 import { KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
-import { accountStatements, KEY_UPDATES } from '../sql/accounts.ts';
-import { POSTGRES } from '../sql/dialect.ts';
-import { numbered, toNumbered } from './numbered.ts';
+import { KEY_UPDATES } from '../sql/accounts.ts';
 import type { KeyChange } from '../keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Statement } from './pool.ts';
+import { ACCOUNTS, toNumbered } from './statements.ts';
 
-const SQL = numbered(accountStatements(POSTGRES));
 const UPDATES = KEY_UPDATES.map(({ valueOf, statement }) => ({ valueOf, statement: toNumbered(statement) }));
 
 // One statement looks for all hashes, because another gateway may replace a hash between two
@@ -57,7 +55,7 @@ export const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT
 
 export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
   async findKey(connection, keyId) {
-    const [row] = await connection.rows<KeyRow>(SQL.findKey, { id: keyId });
+    const [row] = await connection.rows<KeyRow>(ACCOUNTS.findKey, { id: keyId });
     return row ?? null;
   },
   async findKeyByHash(connection, hashes, nowMs) {
@@ -67,9 +65,9 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
     return { hash, key };
   },
   async listKeys(connection, limit, after, filter) {
-    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, SQL.findKeySeq, after);
+    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, ACCOUNTS.findKeySeq, after);
     if (beforeSeq === null) return null;
-    const list = filter.name === null ? SQL.listKeys : SQL.listNamedKeys;
+    const list = filter.name === null ? ACCOUNTS.listKeys : ACCOUNTS.listNamedKeys;
     return connection.rows<KeyRow>(list, { ...filter, beforeSeq, limit });
   },
   async findRate(connection, accountId) {
@@ -121,7 +119,7 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const accountIds = drafts.map(({ keyId }) => keyId);
     const conflict = await conflictOf(connection, accountIds, drafts);
     if (conflict !== undefined) return { result: conflict };
-    const rows = await insertAll<KeyRow>(connection, SQL.insertKey, drafts);
+    const rows = await insertAll<KeyRow>(connection, ACCOUNTS.insertKey, drafts);
     const unit = openLockedUnit(connection);
     await unit.load({ keys: [], groupIds: [], accountIds });
     for (const { keyId, createdAtMs } of drafts) {
@@ -132,7 +130,7 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     return { result: rows, last: unit.flush() };
   },
   async rehashKey(connection, from, to, mark) {
-    return { result: null, last: [connection.changes(SQL.rehashKey, { from, to, mark })] };
+    return { result: null, last: [connection.changes(ACCOUNTS.rehashKey, { from, to, mark })] };
   },
   async updateKey(connection, keyId, change) {
     const conflict = await conflictOf(connection, [keyId], [change]);
@@ -142,11 +140,11 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
       return value === undefined ? [] : [connection.changes(statement, { value, id: keyId })];
     });
     await Promise.all(changes);
-    const [row] = await connection.rows<KeyRow>(SQL.findKey, { id: keyId });
+    const [row] = await connection.rows<KeyRow>(ACCOUNTS.findKey, { id: keyId });
     return { result: row ?? null };
   },
   async rotateKey(connection, keyId, hash, mark, prefix, formerUntilMs) {
-    const [row] = await connection.rows<KeyRow>(SQL.rotateKey, { hash, prefix, formerUntilMs, keyId, mark });
+    const [row] = await connection.rows<KeyRow>(ACCOUNTS.rotateKey, { hash, prefix, formerUntilMs, keyId, mark });
     return { result: row ?? null };
   },
   async deleteKeys(connection, keyIds) {

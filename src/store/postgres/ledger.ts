@@ -1,16 +1,12 @@
 import type { LedgerEntry } from '../keys.ts';
 import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
 import type { Operations } from '../queue/operations.ts';
-import { accountStatements } from '../sql/accounts.ts';
-import { POSTGRES } from '../sql/dialect.ts';
 import { findSeq } from './keys.ts';
-import { numbered } from './numbered.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { isGroupId } from '../../core/ids.ts';
 import type { Connection, Statement } from './pool.ts';
-
-const SQL = numbered(accountStatements(POSTGRES));
+import { ACCOUNTS } from './statements.ts';
 
 const FIND_DELETED: Statement = {
   name: 'find_deleted_key',
@@ -48,9 +44,9 @@ interface Candidate {
 
 export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
   async listLedger(connection, accountId, beforeSeq, limit) {
-    const find = isGroupId(accountId) ? SQL.findGroupSeq : SQL.findKeySeq;
+    const find = isGroupId(accountId) ? ACCOUNTS.findGroupSeq : ACCOUNTS.findKeySeq;
     const seq = await findSeq(connection, find, accountId);
-    return seq === null ? null : connection.rows<LedgerEntry>(SQL.listLedger, { seq, beforeSeq, limit });
+    return seq === null ? null : connection.rows<LedgerEntry>(ACCOUNTS.listLedger, { seq, beforeSeq, limit });
   },
 };
 
@@ -61,11 +57,11 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
     if (account === undefined) return { result: null };
     const { seq } = account;
     if (entry.reference !== undefined) {
-      const [repeated] = await connection.rows(SQL.findReference, { seq, reference: entry.reference });
+      const [repeated] = await connection.rows(ACCOUNTS.findReference, { seq, reference: entry.reference });
       if (repeated !== undefined) return { result: 'repeated' };
     }
     const fundedMicro = addCredit(unit.funding, account, entry);
-    const noteFunded = seq < 0 ? SQL.noteFundedGroup : SQL.noteFundedKey;
+    const noteFunded = seq < 0 ? ACCOUNTS.noteFundedGroup : ACCOUNTS.noteFundedKey;
     const noted = connection.changes(noteFunded, { fundedMicro, atMs: entry.createdAtMs, seq });
     return { result: 'credited', last: [noted, ...unit.flush()] };
   },
@@ -82,7 +78,7 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
 async function dropSome(connection: Connection): Promise<boolean> {
   const [deleted] = await connection.rows<{ readonly key: number }>(FIND_DELETED);
   if (deleted === undefined) return false;
-  const dropped = await connection.changes(SQL.dropEntries, { key: deleted.key, limit: CARRY_STEP });
+  const dropped = await connection.changes(ACCOUNTS.dropEntries, { key: deleted.key, limit: CARRY_STEP });
   if (dropped < CARRY_STEP) await connection.changes(FORGET_DELETED, [deleted.key]);
   return true;
 }
@@ -90,10 +86,10 @@ async function dropSome(connection: Connection): Promise<boolean> {
 async function carry(connection: Connection, key: number, beforeMs: number): Promise<boolean> {
   const [locked] = await connection.rows(key < 0 ? LOCK_GROUP : LOCK_KEY, [key]);
   if (locked === undefined) return false;
-  const oldest = await connection.rows<LedgerEntry>(SQL.listOldestEntries, { key, limit: CARRY_STEP });
+  const oldest = await connection.rows<LedgerEntry>(ACCOUNTS.listOldestEntries, { key, limit: CARRY_STEP });
   const carry = toCarry(oldest, beforeMs);
   if (carry === undefined) return false;
-  await connection.changes(SQL.turnIntoCarry, { ...carry });
-  await connection.changes(SQL.removeEntriesBefore, { key, seq: carry.seq });
+  await connection.changes(ACCOUNTS.turnIntoCarry, { ...carry });
+  await connection.changes(ACCOUNTS.removeEntriesBefore, { key, seq: carry.seq });
   return true;
 }

@@ -3,12 +3,9 @@ import type { Operations } from '../queue/operations.ts';
 import { toListedRows, toListQueries } from '../rows/list-query.ts';
 import type { RecordRow } from '../rows/records.ts';
 import { POSTGRES } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
-import { numbered } from './numbered.ts';
 import type { Remote } from './remote.ts';
 import type { Connection } from './pool.ts';
-
-const SQL = numbered(recordStatements(POSTGRES));
+import { RECORDS } from './statements.ts';
 
 type Lookup = 'find' | 'findAny' | 'findDuplicate' | 'findByIdempotencyKey' | 'list' | 'findCallers';
 
@@ -20,14 +17,14 @@ export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
   findAny,
   async findDuplicate(connection, candidates) {
     for (const candidate of candidates) {
-      const [row] = await connection.rows<RecordRow>(SQL.findDuplicate, { ...candidate });
+      const [row] = await connection.rows<RecordRow>(RECORDS.findDuplicate, { ...candidate });
       if (row !== undefined) return row;
     }
     return null;
   },
   async findByIdempotencyKey(connection, candidates) {
     const found = await Promise.all(
-      candidates.map((candidate) => connection.rows<RecordRow>(SQL.findByIdempotencyKey, { ...candidate })),
+      candidates.map((candidate) => connection.rows<RecordRow>(RECORDS.findByIdempotencyKey, { ...candidate })),
     );
     return found.flat().sort((one, other) => other.seq - one.seq)[0] ?? null;
   },
@@ -39,12 +36,12 @@ export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
     return toListedRows(found, step.limit, last?.requestId ?? null);
   },
   async findCallers(connection, prefix, limit) {
-    const rows = await connection.rows<Pick<RecordRow, 'caller'>>(SQL.findCallers, { prefix, limit });
+    const rows = await connection.rows<Pick<RecordRow, 'caller'>>(RECORDS.findCallers, { prefix, limit });
     return rows.map(({ caller }) => caller);
   },
 };
 
 async function findAny(connection: Connection, requestId: RequestId): Promise<RecordRow | null> {
-  const [row] = await connection.rows<RecordRow>(SQL.find, { requestId });
+  const [row] = await connection.rows<RecordRow>(RECORDS.find, { requestId });
   return row ?? null;
 }

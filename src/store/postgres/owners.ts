@@ -11,15 +11,11 @@ import type { Operations } from '../queue/operations.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
 import { writeRecords } from './changes.ts';
-import { POSTGRES } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
 import { NOTIFY } from './notices.ts';
-import { numbered } from './numbered.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
-
-const SQL = numbered(recordStatements(POSTGRES));
+import { RECORDS } from './statements.ts';
 
 export interface Owner {
   readonly name: string;
@@ -167,7 +163,7 @@ const LIST_UNFINISHED: Statement = {
 /** Finds the own unfinished records, and what other processes ask this one about. */
 export function prepareOwn(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'listUnfinished'>> {
   return {
-    listAsked: (connection) => connection.rows<AskedRow>(SQL.listAsked, { owner: owner.name }),
+    listAsked: (connection) => connection.rows<AskedRow>(RECORDS.listAsked, { owner: owner.name }),
     async listUnfinished(connection, beforeMs) {
       const rows = await connection.rows<Pick<AskedRow, 'requestId'>>(LIST_UNFINISHED, [owner.name, beforeMs]);
       return rows.map(({ requestId }) => requestId);
@@ -186,7 +182,7 @@ const CONFIRM: Statement = {
 export function prepareConfirmations(owner: Owner): RemoteChanges<Pick<Operations, 'doubt' | 'confirm'>> {
   return {
     async doubt(connection, requestId) {
-      const asked = await connection.changes(SQL.doubt, { requestId });
+      const asked = await connection.changes(RECORDS.doubt, { requestId });
       return { result: null, last: asked === 0 ? [] : [connection.rows(NOTIFY, [[requestId], owner.name])] };
     },
     async confirm(connection, requestIds) {

@@ -1,10 +1,8 @@
 import type { Operations } from '../queue/operations.ts';
 import type { StatsRow } from '../rows/request-stats.ts';
-import { POSTGRES } from '../sql/dialect.ts';
-import { upkeepStatements } from '../sql/usage.ts';
-import { numbered } from './numbered.ts';
 import { toJson, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
+import { UPKEEP } from './statements.ts';
 
 const ADD: Statement = {
   name: 'add_request_stats',
@@ -20,11 +18,9 @@ const ADD: Statement = {
         GROUP BY key) AS sums)`,
 };
 
-const SQL = numbered(upkeepStatements(POSTGRES));
-
 export const STATS_LOOKUPS: Remote<Pick<Operations, 'listStats'>> = {
   async listStats(connection, { scopes, per, from, until }) {
-    const of = (scope: string) => connection.rows<StatsRow>(SQL.listStats, { scope, per, from, until });
+    const of = (scope: string) => connection.rows<StatsRow>(UPKEEP.listStats, { scope, per, from, until });
     return (await Promise.all(scopes.map(of))).flat();
   },
 };

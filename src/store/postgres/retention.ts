@@ -2,16 +2,10 @@ import { HOUR_MS } from '../../core/time.ts';
 import { firstHourKept } from '../rows/request-stats.ts';
 import { PRUNE_STEP, type Operations } from '../queue/operations.ts';
 import type { Rollup } from '../rows/usage-rollups.ts';
-import { POSTGRES } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
-import { upkeepStatements } from '../sql/usage.ts';
-import { numbered } from './numbered.ts';
 import type { RemoteChanges } from './remote.ts';
 import type { Statement } from './pool.ts';
 import { FIND_MARK } from './secret-mark.ts';
-
-const SQL = numbered(upkeepStatements(POSTGRES));
-const RECORDS = numbered(recordStatements(POSTGRES));
+import { RECORDS, UPKEEP } from './statements.ts';
 
 // `accept` takes the same lock, so the probe fails when the table is locked or was dropped.
 const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests IN ROW EXCLUSIVE MODE' };
@@ -22,17 +16,17 @@ export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsage
   {
     pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(RECORDS.prune, { beforeMs }) }),
     async pruneUsageSome(connection, beforeHour) {
-      await connection.changes(SQL.pruneAlerts, { beforeMs: beforeHour * HOUR_MS });
-      const [rollup] = await connection.rows<Rollup>(SQL.pruneRollup, { beforeHour });
+      await connection.changes(UPKEEP.pruneAlerts, { beforeMs: beforeHour * HOUR_MS });
+      const [rollup] = await connection.rows<Rollup>(UPKEEP.pruneRollup, { beforeHour });
       if (rollup !== undefined) {
-        await connection.changes(SQL.removeRollupSums, { ...rollup });
+        await connection.changes(UPKEEP.removeRollupSums, { ...rollup });
         return { result: PRUNE_STEP };
       }
-      const stats = await connection.changes(SQL.pruneStats, { beforeHour, firstHour: firstHourKept(beforeHour) });
+      const stats = await connection.changes(UPKEEP.pruneStats, { beforeHour, firstHour: firstHourKept(beforeHour) });
       if (stats === PRUNE_STEP) return { result: stats };
-      const ofGroups = await connection.changes(SQL.pruneGroupUsage, { beforeHour });
+      const ofGroups = await connection.changes(UPKEEP.pruneGroupUsage, { beforeHour });
       if (ofGroups === PRUNE_STEP) return { result: ofGroups };
-      return { result: await connection.changes(SQL.pruneUsage, { beforeHour }) };
+      return { result: await connection.changes(UPKEEP.pruneUsage, { beforeHour }) };
     },
     // Autovacuum of the server does it.
     reclaimSome: async () => ({ result: false }),

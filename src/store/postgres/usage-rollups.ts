@@ -14,8 +14,8 @@ import type { HourSpan } from '../rows/usage.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { POSTGRES } from '../sql/dialect.ts';
-import { startsOf, upkeepStatements } from '../sql/usage.ts';
-import { numbered } from './numbered.ts';
+import { startsOf } from '../sql/usage.ts';
+import { UPKEEP } from './statements.ts';
 
 const DIALECT: TotalsDialect = {
   starts: startsOf(POSTGRES),
@@ -37,8 +37,6 @@ const FIND_IN: Statement = {
     AND is_current = 1 AND (NOT $4::boolean OR hours = ${DAY_HOURS})`,
 };
 
-const SQL = numbered(upkeepStatements(POSTGRES));
-
 export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'>> = {
   async sumTotals(connection, step) {
     const { by, span, caller, groupId, limit } = step;
@@ -58,7 +56,7 @@ export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'
       ...(whose === null ? [] : [whose]),
     ]);
   },
-  listRollups: (connection) => connection.rows<Rollup>(SQL.listRollups),
+  listRollups: (connection) => connection.rows<Rollup>(UPKEEP.listRollups),
 };
 
 /** "Roll": who writes usage of hours that may be rolled up shares this lock. */
@@ -72,7 +70,7 @@ const SHARE_LOCK: Statement = {
 
 /** Sends what comes before a change of usage that may be rolled up already. */
 export function forgetRollups(connection: Connection, { from, until }: HourSpan): readonly Promise<unknown>[] {
-  return [connection.rows(SHARE_LOCK), connection.changes(SQL.forgetRollups, { from, until })];
+  return [connection.rows(SHARE_LOCK), connection.changes(UPKEEP.forgetRollups, { from, until })];
 }
 
 const COUNT_PARTS: Statement = {
@@ -95,9 +93,9 @@ export const ROLLUP_CHANGES: RemoteChanges<Pick<Operations, 'rollUp'>> = {
     return {
       result: null,
       last: [
-        connection.changes(SQL.removeRollupSums, { ...rollup }),
+        connection.changes(UPKEEP.removeRollupSums, { ...rollup }),
         connection.changes(rollUp, [kind, start, hours]),
-        connection.changes(SQL.markRollup, { ...rollup }),
+        connection.changes(UPKEEP.markRollup, { ...rollup }),
       ],
     };
   },

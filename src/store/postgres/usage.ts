@@ -2,17 +2,17 @@ import type { UsageQuery } from '../keys.ts';
 import type { Operations } from '../queue/operations.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 import { POSTGRES } from '../sql/dialect.ts';
-import { upkeepStatements, usageStatements } from '../sql/usage.ts';
-import { numbered } from './numbered.ts';
+import { usageStatements } from '../sql/usage.ts';
 import type { Remote } from './remote.ts';
+import { mapValues } from '../../core/map-values.ts';
+import { UPKEEP, toNumbered } from './statements.ts';
 
 const per = usageStatements(POSTGRES);
 const SUMS = {
-  hour: numbered(per('hour')),
-  day: numbered(per('day')),
-  month: numbered(per('month')),
+  hour: mapValues(per('hour'), toNumbered),
+  day: mapValues(per('day'), toNumbered),
+  month: mapValues(per('month'), toNumbered),
 } satisfies Record<UsageQuery['per'], unknown>;
-const SQL = numbered(upkeepStatements(POSTGRES));
 
 export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'sumGroupUsage' | 'findUsageSpan'>> = {
   sumUsage: (connection, caller, per, span, limit) =>
@@ -24,7 +24,7 @@ export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'sumGroupUsage'
       whose: groupId,
     }),
   async findUsageSpan(connection) {
-    const [span = { from: 0, until: 0 }] = await connection.rows<HourSpan>(SQL.findUsageSpan);
+    const [span = { from: 0, until: 0 }] = await connection.rows<HourSpan>(UPKEEP.findUsageSpan);
     return span;
   },
 };

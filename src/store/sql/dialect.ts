@@ -1,3 +1,5 @@
+import { mapValues } from '../../core/map-values.ts';
+
 /** What differs between the engines in statements that are the same otherwise. */
 export interface Dialect {
   /** Whether one text is in another. */
@@ -36,7 +38,8 @@ export function named<Name extends string>(
   room: string,
   texts: Readonly<Record<Name, string>>,
 ): Readonly<Record<Name, NamedStatement>> {
-  const statements = Object.entries<string>(texts).map(([name, text]) => [name, { name: `${room}_${name}`, text }]);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.fromEntries(statements) as Readonly<Record<Name, NamedStatement>>;
+  return mapValues(texts, (text, name) => ({ name: `${room}_${name}`, text }));
 }
+
+/** The name of a value in a text. A cast such as `::bigint` is none. */
+export const NAME = /(?<!:):([a-zA-Z]\w*)/g;

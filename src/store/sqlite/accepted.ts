@@ -1,14 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { SQLITE } from '../sql/dialect.ts';
-import { upkeepStatements } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
-
-const SQL = upkeepStatements(SQLITE);
+import { UPKEEP } from './statements.ts';
 
 export function prepareAccepted(database: Database) {
-  const upsert = prepareNamed<{ caller: string; atMs: number }>(database, SQL.rememberAccepted);
-  const removeOldest = database.prepare(SQL.removeOldestAccepted.text);
-  const select = prepareNamed<{ sinceMs: number }, { caller: string }>(database, SQL.listAccepted);
+  const upsert = prepareNamed<{ caller: string; atMs: number }>(database, UPKEEP.rememberAccepted);
+  const removeOldest = database.prepare(UPKEEP.removeOldestAccepted.text);
+  const select = prepareNamed<{ sinceMs: number }, { caller: string }>(database, UPKEEP.listAccepted);
 
   function rememberAccepted(caller: string, atMs: number): null {
     upsert.run({ caller, atMs });

@@ -12,10 +12,9 @@ import {
   type IdempotencyRow,
   type RecordRow,
 } from '../rows/records.ts';
-import { SQLITE } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
 import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
+import { RECORDS } from './statements.ts';
 
 interface InsertRow extends DraftRow {
   readonly owner: string;
@@ -44,7 +43,6 @@ export function prepareChanges(
   { owner, unit }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork },
 ): Changes {
   const prepareRow = <Row extends object>(text: string) => prepareNamed<Row>(database, { text });
-  const sql = recordStatements(SQLITE);
   const begun = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS };
   const insert = prepareRow<InsertRow>(`
     INSERT INTO requests (owner, status, ${namesOf(begun)})
@@ -60,8 +58,8 @@ export function prepareChanges(
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
   // A statement with RETURNING takes half as long again, so the record is read first.
-  const select = prepareNamed<{ readonly requestId: RequestId }, RecordRow>(database, sql.find);
-  const selectDuplicate = prepareNamed<IdempotencyRow, RecordRow>(database, sql.findDuplicate);
+  const select = prepareNamed<{ readonly requestId: RequestId }, RecordRow>(database, RECORDS.find);
+  const selectDuplicate = prepareNamed<IdempotencyRow, RecordRow>(database, RECORDS.findDuplicate);
 
   return {
     apply: (changes) => cutWhereKeysReturn(changes).flatMap(applyTogether),

@@ -1,15 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
 import type { AskedRow } from '../rows/records.ts';
-import { SQLITE } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
 import { prepareNamed } from './named.ts';
+import { RECORDS } from './statements.ts';
 
 /** What other processes ask the owner of a record: to cancel it, and whether it was acknowledged. */
 export function prepareDoubts(database: Database, owner: () => string) {
-  const sql = recordStatements(SQLITE);
-  const select = prepareNamed<{ owner: string }, AskedRow>(database, sql.listAsked);
-  const markDoubted = prepareNamed<{ requestId: RequestId }>(database, sql.doubt);
+  const select = prepareNamed<{ owner: string }, AskedRow>(database, RECORDS.listAsked);
+  const markDoubted = prepareNamed<{ requestId: RequestId }>(database, RECORDS.doubt);
   const markConfirmed = prepareNamed<{ requestId: RequestId; owner: string }>(database, {
     text: 'UPDATE requests SET confirmed = 1 WHERE request_id = :requestId AND owner = :owner',
   });

@@ -2,16 +2,14 @@ import type { GroupChange } from '../keys.ts';
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
 import type { Conflict, GroupDraftRow, GroupFilter, GroupRow } from '../rows/keys.ts';
-import { accountStatements, GROUP_UPDATES } from '../sql/accounts.ts';
-import { SQLITE } from '../sql/dialect.ts';
+import { GROUP_UPDATES } from '../sql/accounts.ts';
 import { prepareNamed } from './named.ts';
 import type { Funding } from '../book/unit-of-work.ts';
-
-const SQL = accountStatements(SQLITE);
+import { ACCOUNTS } from './statements.ts';
 
 export function prepareGroups(database: Database, funding: Funding) {
-  const insert = prepareNamed<GroupDraftRow, GroupRow>(database, SQL.insertGroup);
-  const selectNamed = prepareNamed<{ name: string; groupId: GroupId }>(database, SQL.findNamedGroup);
+  const insert = prepareNamed<GroupDraftRow, GroupRow>(database, ACCOUNTS.insertGroup);
+  const selectNamed = prepareNamed<{ name: string; groupId: GroupId }>(database, ACCOUNTS.findNamedGroup);
 
   function createGroup(draft: GroupDraftRow): GroupRow | Conflict {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
@@ -23,16 +21,16 @@ export function prepareGroups(database: Database, funding: Funding) {
     return row;
   }
 
-  const select = prepareNamed<{ id: GroupId }, GroupRow>(database, SQL.findGroup);
+  const select = prepareNamed<{ id: GroupId }, GroupRow>(database, ACCOUNTS.findGroup);
 
   function findGroups(groupIds: readonly GroupId[]): readonly GroupRow[] {
     return groupIds.flatMap((groupId) => select.get({ id: groupId }) ?? []);
   }
 
-  const selectSeq = prepareNamed<{ id: GroupId }, { seq: number }>(database, SQL.findGroupSeq);
+  const selectSeq = prepareNamed<{ id: GroupId }, { seq: number }>(database, ACCOUNTS.findGroupSeq);
   const selectPage = prepareNamed<GroupFilter & { afterSeq: number; limit: number }, GroupRow>(
     database,
-    SQL.listGroups,
+    ACCOUNTS.listGroups,
   );
 
   function listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null {

@@ -10,11 +10,9 @@ import {
   type KeyFilter,
   type KeyRow,
 } from '../rows/keys.ts';
-import { accountStatements, KEY_UPDATES } from '../sql/accounts.ts';
-import { SQLITE } from '../sql/dialect.ts';
+import { KEY_UPDATES } from '../sql/accounts.ts';
 import { prepareNamed } from './named.ts';
-
-const SQL = accountStatements(SQLITE);
+import { ACCOUNTS } from './statements.ts';
 
 interface Page {
   readonly beforeSeq: number;
@@ -30,7 +28,7 @@ interface NewSecret {
 }
 
 export function prepareKeys(database: Database, funding: Funding) {
-  const insert = prepareNamed<KeyDraftRow, KeyRow>(database, SQL.insertKey);
+  const insert = prepareNamed<KeyDraftRow, KeyRow>(database, ACCOUNTS.insertKey);
   const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
   const selectGroup = database.prepare<[GroupId]>('SELECT 1 FROM groups WHERE group_id = ?');
 
@@ -58,7 +56,7 @@ export function prepareKeys(database: Database, funding: Funding) {
     return row;
   }
 
-  const select = prepareNamed<{ id: KeyId }, KeyRow>(database, SQL.findKey);
+  const select = prepareNamed<{ id: KeyId }, KeyRow>(database, ACCOUNTS.findKey);
 
   function findKey(keyId: KeyId): KeyRow | null {
     return select.get({ id: keyId }) ?? null;
@@ -78,16 +76,16 @@ export function prepareKeys(database: Database, funding: Funding) {
     return null;
   }
 
-  const replaceHash = prepareNamed<{ from: string; to: string; mark: string | null }>(database, SQL.rehashKey);
+  const replaceHash = prepareNamed<{ from: string; to: string; mark: string | null }>(database, ACCOUNTS.rehashKey);
 
   function rehashKey(from: string, to: string, mark: string | null): null {
     replaceHash.run({ from, to, mark });
     return null;
   }
 
-  const selectSeq = prepareNamed<{ id: KeyId }, { seq: number }>(database, SQL.findKeySeq);
-  const selectPage = prepareNamed<KeyFilter & Page, KeyRow>(database, SQL.listKeys);
-  const selectNamedPage = prepareNamed<KeyFilter & Page, KeyRow>(database, SQL.listNamedKeys);
+  const selectSeq = prepareNamed<{ id: KeyId }, { seq: number }>(database, ACCOUNTS.findKeySeq);
+  const selectPage = prepareNamed<KeyFilter & Page, KeyRow>(database, ACCOUNTS.listKeys);
+  const selectNamedPage = prepareNamed<KeyFilter & Page, KeyRow>(database, ACCOUNTS.listNamedKeys);
 
   function listKeys(limit: number, after: KeyId | null, filter: KeyFilter): readonly KeyRow[] | null {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get({ id: after })?.seq;
@@ -110,7 +108,7 @@ export function prepareKeys(database: Database, funding: Funding) {
     return findKey(keyId);
   }
 
-  const replaceSecret = prepareNamed<NewSecret, KeyRow>(database, SQL.rotateKey);
+  const replaceSecret = prepareNamed<NewSecret, KeyRow>(database, ACCOUNTS.rotateKey);
 
   function rotateKey(
     keyId: KeyId,

@@ -2,12 +2,9 @@ import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
 import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
-import { accountStatements } from '../sql/accounts.ts';
-import { SQLITE } from '../sql/dialect.ts';
 import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
-
-const SQL = accountStatements(SQLITE);
+import { ACCOUNTS } from './statements.ts';
 
 interface Funded {
   readonly fundedMicro: number;
@@ -16,9 +13,9 @@ interface Funded {
 }
 
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
-  const selectReference = prepareNamed<{ seq: number; reference: string }>(database, SQL.findReference);
-  const noteFunded = prepareNamed<Funded>(database, SQL.noteFundedKey);
-  const noteGroupFunded = prepareNamed<Funded>(database, SQL.noteFundedGroup);
+  const selectReference = prepareNamed<{ seq: number; reference: string }>(database, ACCOUNTS.findReference);
+  const noteFunded = prepareNamed<Funded>(database, ACCOUNTS.noteFundedKey);
+  const noteGroupFunded = prepareNamed<Funded>(database, ACCOUNTS.noteFundedGroup);
 
   function credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null {
     const { reference } = entry;
@@ -33,7 +30,7 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
 
   const selectPage = prepareNamed<{ seq: number; beforeSeq: number; limit: number }, LedgerEntry>(
     database,
-    SQL.listLedger,
+    ACCOUNTS.listLedger,
   );
 
   function listLedger(accountId: AccountId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
@@ -58,9 +55,9 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     return after;
   }
 
-  const selectOldest = prepareNamed<{ key: number; limit: number }, LedgerEntry>(database, SQL.listOldestEntries);
-  const turnIntoCarry = prepareNamed<{ amountMicro: number; seq: number }>(database, SQL.turnIntoCarry);
-  const removeBefore = prepareNamed<{ key: number; seq: number }>(database, SQL.removeEntriesBefore);
+  const selectOldest = prepareNamed<{ key: number; limit: number }, LedgerEntry>(database, ACCOUNTS.listOldestEntries);
+  const turnIntoCarry = prepareNamed<{ amountMicro: number; seq: number }>(database, ACCOUNTS.turnIntoCarry);
+  const removeBefore = prepareNamed<{ key: number; seq: number }>(database, ACCOUNTS.removeEntriesBefore);
 
   function carry(key: number, beforeMs: number): boolean {
     const carry = toCarry(selectOldest.all({ key, limit: CARRY_STEP }), beforeMs);
@@ -70,7 +67,7 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     return true;
   }
 
-  const removeSome = prepareNamed<{ key: number; limit: number }>(database, SQL.dropEntries);
+  const removeSome = prepareNamed<{ key: number; limit: number }>(database, ACCOUNTS.dropEntries);
 
   function dropSome(key: number): boolean {
     return removeSome.run({ key, limit: CARRY_STEP }).changes > 0;

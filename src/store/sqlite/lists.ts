@@ -1,9 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../rows/list-query.ts';
 import type { IdempotencyRow, RecordRow } from '../rows/records.ts';
-import { SQLITE } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
 import { prepareNamed } from './named.ts';
+import { RECORDS } from './statements.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -24,10 +23,7 @@ export function prepareLists(database: Database) {
     return toListedRows(found, step.limit, last?.requestId ?? null);
   }
 
-  const selectByKey = prepareNamed<Omit<IdempotencyRow, 'body'>, RecordRow>(
-    database,
-    recordStatements(SQLITE).findByIdempotencyKey,
-  );
+  const selectByKey = prepareNamed<Omit<IdempotencyRow, 'body'>, RecordRow>(database, RECORDS.findByIdempotencyKey);
 
   function findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null {
     const found = candidates.flatMap((candidate) => selectByKey.get(candidate) ?? []);

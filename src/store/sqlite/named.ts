@@ -1,4 +1,5 @@
 import type { Database, RunResult } from 'better-sqlite3';
+import { NAME } from '../sql/dialect.ts';
 
 /** A statement whose `:names` are properties of the values that it is given. */
 export interface Prepared<Values, Row> {
@@ -16,7 +17,7 @@ export function prepareNamed<Values extends object, Row = unknown>(
   { text }: { readonly text: string },
 ): Prepared<Values, Row> {
   const names: (keyof Values & string)[] = [];
-  const byPlace = text.replaceAll(/:(\w+)/g, (_text, name: keyof Values & string) => {
+  const byPlace = text.replaceAll(NAME, (_text, name: keyof Values & string) => {
     names.push(name);
     return '?';
   });

@@ -1,13 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { SQLITE } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
 import { prepareNamed } from './named.ts';
+import { RECORDS } from './statements.ts';
 
 export function prepareOperator(database: Database) {
-  const select = prepareNamed<{ prefix: string; limit: number }, { caller: string }>(
-    database,
-    recordStatements(SQLITE).findCallers,
-  );
+  const select = prepareNamed<{ prefix: string; limit: number }, { caller: string }>(database, RECORDS.findCallers);
   return {
     findCallers: (prefix: string, limit: number): readonly string[] =>
       select.all({ prefix, limit }).map(({ caller }) => caller),

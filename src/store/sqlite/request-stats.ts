@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { StatsRow, StatsStep } from '../rows/request-stats.ts';
-import { SQLITE } from '../sql/dialect.ts';
-import { upkeepStatements } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
+import { UPKEEP } from './statements.ts';
 
 export function prepareRequestStats(database: Database) {
   const add = database.prepare<[StatsRow]>(`
@@ -21,7 +20,7 @@ export function prepareRequestStats(database: Database) {
 
   const select = prepareNamed<Omit<StatsStep, 'scopes'> & { readonly scope: string }, StatsRow>(
     database,
-    upkeepStatements(SQLITE).listStats,
+    UPKEEP.listStats,
   );
 
   function listStats({ scopes, ...step }: StatsStep): readonly StatsRow[] {

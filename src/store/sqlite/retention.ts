@@ -3,10 +3,8 @@ import { HOUR_MS } from '../../core/time.ts';
 import { firstHourKept } from '../rows/request-stats.ts';
 import { PRUNE_STEP } from '../queue/operations.ts';
 import type { Rollup } from '../rows/usage-rollups.ts';
-import { SQLITE } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
-import { upkeepStatements } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
+import { RECORDS, UPKEEP } from './statements.ts';
 
 interface BeforeHour {
   readonly beforeHour: number;
@@ -18,14 +16,13 @@ const RECLAIM_FROM_PAGES = 2000;
 
 /** Keeps the size of the file bounded. */
 export function prepareRetention(database: Database) {
-  const removeSome = prepareNamed<{ beforeMs: number }>(database, recordStatements(SQLITE).prune);
-  const sql = upkeepStatements(SQLITE);
-  const removeUsage = prepareNamed<BeforeHour>(database, sql.pruneUsage);
-  const removeGroupUsage = prepareNamed<BeforeHour>(database, sql.pruneGroupUsage);
-  const removeAlerts = prepareNamed<{ beforeMs: number }>(database, sql.pruneAlerts);
-  const removeRollup = prepareNamed<BeforeHour, Rollup>(database, sql.pruneRollup);
-  const removeSums = prepareNamed<Rollup>(database, sql.removeRollupSums);
-  const removeStats = prepareNamed<BeforeHour & { firstHour: number }>(database, sql.pruneStats);
+  const removeSome = prepareNamed<{ beforeMs: number }>(database, RECORDS.prune);
+  const removeUsage = prepareNamed<BeforeHour>(database, UPKEEP.pruneUsage);
+  const removeGroupUsage = prepareNamed<BeforeHour>(database, UPKEEP.pruneGroupUsage);
+  const removeAlerts = prepareNamed<{ beforeMs: number }>(database, UPKEEP.pruneAlerts);
+  const removeRollup = prepareNamed<BeforeHour, Rollup>(database, UPKEEP.pruneRollup);
+  const removeSums = prepareNamed<Rollup>(database, UPKEEP.removeRollupSums);
+  const removeStats = prepareNamed<BeforeHour & { firstHour: number }>(database, UPKEEP.pruneStats);
 
   function pruneUsageSome(beforeHour: number): number {
     removeAlerts.run({ beforeMs: beforeHour * HOUR_MS });

@@ -12,8 +12,9 @@ import {
   type TotalsStep,
 } from '../rows/usage-rollups.ts';
 import { SQLITE } from '../sql/dialect.ts';
-import { startsOf, upkeepStatements } from '../sql/usage.ts';
+import { startsOf } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
+import { UPKEEP } from './statements.ts';
 
 // The order of a CROSS JOIN stays as it is written.
 const DIALECT: TotalsDialect = {
@@ -57,15 +58,14 @@ export function prepareUsageRollups(database: Database) {
     return statement.all({ kind: kind ?? '', caller, groupId, limit, ...places });
   }
 
-  const sql = upkeepStatements(SQLITE);
-  const selectCurrent = prepareNamed<object, Rollup>(database, sql.listRollups);
+  const selectCurrent = prepareNamed<object, Rollup>(database, UPKEEP.listRollups);
   const countCurrent = database
     .prepare<[Rollup], number>(
       'SELECT count(*) FROM usage_rollups WHERE kind = :kind AND start = :start AND hours = :hours AND is_current = 1',
     )
     .pluck();
-  const removeSums = prepareNamed<Rollup>(database, sql.removeRollupSums);
-  const mark = prepareNamed<Rollup>(database, sql.markRollup);
+  const removeSums = prepareNamed<Rollup>(database, UPKEEP.removeRollupSums);
+  const mark = prepareNamed<Rollup>(database, UPKEEP.markRollup);
 
   function rollUp(rollup: Rollup): null {
     if (!partsOf(rollup).every((part) => countCurrent.get(part) === 1)) return null;

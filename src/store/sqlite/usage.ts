@@ -3,8 +3,9 @@ import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery } from '../keys.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 import { SQLITE } from '../sql/dialect.ts';
-import { upkeepStatements, usageStatements } from '../sql/usage.ts';
+import { usageStatements } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
+import { UPKEEP } from './statements.ts';
 
 type Selected = HourSpan & { readonly whose: string | null; readonly limit: number };
 
@@ -20,7 +21,7 @@ export function prepareUsage(database: Database) {
     };
   };
   const sums = { hour: prepareSums('hour'), day: prepareSums('day'), month: prepareSums('month') };
-  const selectSpan = prepareNamed<object, HourSpan>(database, upkeepStatements(SQLITE).findUsageSpan);
+  const selectSpan = prepareNamed<object, HourSpan>(database, UPKEEP.findUsageSpan);
 
   function sumUsage(
     caller: string | null,

@@ -1,0 +1,10 @@
+/** Returns an object with the same keys, and with what `map` returns for each value and its key. */
+export function mapValues<Name extends string, From, To>(
+  values: Readonly<Record<Name, From>>,
+  map: (value: From, name: string) => To,
+): Readonly<Record<Name, To>> {
+  const entries = Object.entries<From>(values).map(([name, value]) => [name, map(value, name)] as const);
+  // The keys are those of `values`.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(entries) as Readonly<Record<Name, To>>;
+}
