@@ -133,11 +133,7 @@ async function load(
     if (draft.idempotencyKey !== null && inserted.has(draft.requestId) && isOver(draft)) late.add(draft.requestId);
   }
   const records = new Map([...inserted, ...locked]);
-  await unit.load({
-    keys: [...records.values()].flatMap((record) => record.key ?? []),
-    groupIds: [...records.values()].flatMap((record) => record.groupId ?? []),
-    accountIds,
-  });
+  await unit.load({ records: [...records.values()], accountIds });
   return { records, originals, late };
 }
 

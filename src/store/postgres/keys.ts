@@ -121,7 +121,7 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     if (conflict !== undefined) return { result: conflict };
     const rows = await insertAll<KeyRow>(connection, ACCOUNTS.insertKey, drafts);
     const unit = openLockedUnit(connection);
-    await unit.load({ keys: [], groupIds: [], accountIds });
+    await unit.load({ accountIds });
     for (const { keyId, createdAtMs } of drafts) {
       const account = unit.funding.find(keyId);
       if (account === undefined) throw new Error('a key that was inserted was not found');

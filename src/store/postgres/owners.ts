@@ -147,10 +147,7 @@ async function closeAll(connection: Connection, unfinished: readonly UnfinishedR
   const unit = openLockedUnit(connection);
   const charges = prepareCharges(unit);
   const closed = unfinished.map((record) => toInterrupted(record, nowMs));
-  await unit.load({
-    keys: closed.flatMap((record) => record.key ?? []),
-    groupIds: closed.flatMap((record) => record.groupId ?? []),
-  });
+  await unit.load({ records: closed });
   for (const record of closed) charges.end(record);
   return [...writeRecords(connection, closed), ...unit.flush(nowMs)];
 }

@@ -1,4 +1,4 @@
-import type { AccountId, GroupId } from '../../contract/ids.ts';
+import type { AccountId } from '../../contract/ids.ts';
 import { isGroupId } from '../../core/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type Account,
   type OpenUnit,
 } from '../book/unit-of-work.ts';
+import type { RecordRow } from '../rows/records.ts';
 import { SETTLED_HOURS } from '../rows/usage-rollups.ts';
 import { countedName, USAGE_SUMS, type UsageSumRow } from '../rows/usage.ts';
 import { forgetRollups } from './usage-rollups.ts';
@@ -25,8 +26,8 @@ export interface LockedUnitOfWork extends OpenUnit {
 }
 
 export interface AccountsToLoad {
-  readonly keys: readonly number[];
-  readonly groupIds: readonly GroupId[];
+  /** Those who pay for them. */
+  readonly records?: readonly Pick<RecordRow, 'key' | 'groupId'>[];
   readonly accountIds?: readonly AccountId[];
 }
 
@@ -120,7 +121,9 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
     return (await connection.rows<LockedAccount>(statement, values)).map((account) => unit.add(account));
   }
 
-  async function load({ keys, groupIds, accountIds = [] }: AccountsToLoad): Promise<void> {
+  async function load({ records = [], accountIds = [] }: AccountsToLoad): Promise<void> {
+    const keys = records.flatMap(({ key }) => key ?? []);
+    const groupIds = records.flatMap(({ groupId }) => groupId ?? []);
     const [namedGroups, keyIds] = [accountIds.filter(isGroupId), accountIds.filter((id) => !isGroupId(id))];
     const locked = await lock(LOCK_KEYS, [[...new Set(keys)], [...new Set(keyIds)]]);
     const named = new Set<AccountId>(keyIds);
