@@ -106,9 +106,9 @@ export function onAccount<Kind extends AccountKind>(
   commands: AccountCommands<Kind>,
   command: Command,
   act: (administration: Administration, id: Kind['shown']['id'], options: KeyOptions) => Promise<Kind['shown']>,
-): Command {
+): void {
   const { context, kind, which, actions } = commands;
-  return command.argument(`<${kind}>`, which).action((text: string, options: KeyOptions, command: Command) =>
+  command.argument(`<${kind}>`, which).action((text: string, options: KeyOptions, command: Command) =>
     withAdministration(context, async ({ administration, config }) => {
       const id = await actions(administration).find(text);
       showAccount(commands, command, config, await act(administration, id, options));
