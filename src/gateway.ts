@@ -16,13 +16,14 @@ import { createReuse } from './backend/reuse.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
 import type { AdminBackend, AdminLimit } from './contract/types.ts';
+import { DEFAULT_POLICY } from './config/backends-file.ts';
 import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
 import { rememberUsedFields } from './core/request/used-fields.ts';
-import type { BackendSpec } from './core/routes.ts';
+import type { BackendPolicy, BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
 import { describeBackends } from './http/backends.ts';
@@ -116,7 +117,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const steadyMs = overrides.nowMs ?? (() => performance.now());
   const files = shared?.files ?? createCurrentFiles({ ...config, log });
   const alerts = openAlerts(config, { store: records, files, nowMs, log });
-  const opened = await openBackends(config, { ...overrides, files, steadyMs, alerts }, log);
+  const policy = () => files.backends.present?.policy ?? DEFAULT_POLICY;
+  const opened = await openBackends(config, { ...overrides, policy, files, steadyMs, alerts }, log);
   const { isDemo, keyOwner, backends, failover, proxies } = opened;
 
   const listOwn = (): readonly AdminBackend[] => describeBackends(backends.states(), nowMs());
@@ -200,7 +202,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     usedFields,
     reasoningOutput: config.reasoningOutput,
     duplicateStatus: config.duplicateStatus,
-    exposeUpstream: config.exposeUpstream,
+    policy,
   };
   const access = {
     authenticator: createAuthenticator({ ...config, accounts, acceptedCallers, identities, nowMs }),
@@ -293,12 +295,11 @@ interface OpenAlertsOptions {
 
 /** Looks at funds only where somebody hears of it. */
 function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOptions): Alerts {
-  const { alertWebhook, alertThresholds, databaseUrl } = config;
+  const { alertWebhook, databaseUrl } = config;
   return createAlerts({
     store,
     storeKind: databaseUrl.startsWith('postgres') ? 'postgres' : 'sqlite',
     isManaged: config.authMode === 'managed',
-    thresholds: alertThresholds,
     openWebhook: alertWebhook && ((count) => openWebhook({ ...alertWebhook, nowMs, log, count, lookup: lookUp })),
     currency: () => files.prices.present?.currency ?? null,
     nowMs,
@@ -310,13 +311,14 @@ function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOpti
 interface OpenBackendsOptions extends GatewayOverrides {
   readonly files: Pick<CurrentFiles, 'backends'>;
   readonly alerts: Pick<Alerts, 'noteRest'>;
+  readonly policy: () => BackendPolicy;
   readonly steadyMs: () => number;
 }
 
 /** Opens the chat backends, and the proxies to their other paths. */
 async function openBackends(
   config: Config,
-  { backend, shared, files, steadyMs, alerts }: OpenBackendsOptions,
+  { backend, shared, policy, files, steadyMs, alerts }: OpenBackendsOptions,
   log: Logger,
 ) {
   const isDemo = isDemoOf(config);
@@ -361,8 +363,8 @@ async function openBackends(
   }
 
   const backends = createBackends(files.backends.present?.backends ?? [onlyBackend(config, baseUrl)], {
-    ...config,
     keyOwner,
+    policy,
     nowMs: steadyMs,
     open,
     onChange(change) {
@@ -374,8 +376,8 @@ async function openBackends(
   files.backends.onReplace((table) => {
     if (table !== null) backends.replace(table.backends);
   });
-  const failover = createFailover({ ...config, backends, nowMs: steadyMs });
-  const proxies = createProxies({ ...config, backends, proxyOf });
+  const failover = createFailover({ ...config, backends, policy, nowMs: steadyMs });
+  const proxies = createProxies({ backends, policy, proxyOf });
 
   function proxyOf(single: SingleBackend): Proxy {
     const proxy = relays.get(single);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { ENV_EXAMPLE_PATH, generateEnvExample } from './support/generate-env-example.ts';
 import { GENERATED_TYPES_PATH, generateTypes } from './support/generate-types.ts';
-import { generateValidators } from '../src/contract/generate-validators.ts';
+import { generateValidators, VALIDATORS_PATH } from '../src/contract/generate-validators.ts';
 
 const SCHEMAS = join(import.meta.dirname, '../schemas');
 
@@ -42,11 +42,9 @@ describe('what is made from the schemas', () => {
     expect(readFileSync(GENERATED_TYPES_PATH, 'utf8')).to.equal(await generateTypes());
   });
 
-  for (const [path, text] of generateValidators()) {
-    it(`src/contract/${basename(path)} is not stale (else: npm run types)`, () => {
-      expect(readFileSync(path, 'utf8')).to.equal(text);
-    });
-  }
+  it('src/contract/validators.generated.js is not stale (else: npm run types)', () => {
+    expect(readFileSync(VALIDATORS_PATH, 'utf8')).to.equal(generateValidators());
+  });
 
   it('.env.example is not stale (else: npm run types)', () => {
     expect(readFileSync(ENV_EXAMPLE_PATH, 'utf8')).to.equal(generateEnvExample());

@@ -100,8 +100,6 @@ export interface AdministrationOptions {
   readonly keyMark?: string;
   readonly newKeyId: () => KeyId;
   readonly newGroupId: () => GroupId;
-  /** The name of the group of new keys. */
-  readonly defaultGroup: string | null;
   readonly nowMs: () => number;
 }
 
@@ -145,7 +143,7 @@ function createGroupActions({ accounts, newGroupId, nowMs }: AdministrationOptio
 }
 
 function createKeyActions(
-  { accounts, toHash, keyMark, newKeyId, defaultGroup, nowMs }: AdministrationOptions,
+  { accounts, toHash, keyMark, newKeyId, nowMs }: AdministrationOptions,
   groups: GroupActions,
 ): KeyActions {
   const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
@@ -161,7 +159,7 @@ function createKeyActions(
   }
 
   async function draftKey(body: unknown): Promise<{ readonly draft: KeyDraft; readonly text: string }> {
-    const { group = defaultGroup, ...account } = checkCreateKey(body);
+    const { group = null, ...account } = checkCreateKey(body);
     const groupId = await findGroupOf(group);
     const { text, kept } = issueSecret(toHash, keyMark);
     return { draft: { keyId: newKeyId(), groupId, secret: kept, ...draftAccount(account, nowMs()) }, text };

@@ -16,8 +16,6 @@ export interface AccountWatch {
 
 export interface AccountWatchOptions {
   readonly store: Pick<Store, 'listSpending'>;
-  /** In percent, the lowest one first. */
-  readonly thresholds: readonly number[];
   readonly nowMs: () => number;
   /**
    * Is called once for each level that an account reaches in a period. Returns whether it could be
@@ -33,14 +31,15 @@ export interface Reached {
   readonly level: number;
 }
 
+/** The shares of funds and limits, in percent, that are told once each: time to act, little time, none. */
+const THRESHOLDS = [80, 95, 100] as const;
+const [LOWEST, , HIGHEST] = THRESHOLDS;
 const PAGE = 500;
 const MAX_ACCOUNTS = 10_000;
 const MAX_REFUSALS = 1000;
 
 /** Returns what finds the accounts that reach a threshold. */
-export function watchAccounts({ store, thresholds, nowMs, onReached }: AccountWatchOptions): AccountWatch {
-  const [lowest = 100] = thresholds;
-  const highest = thresholds.at(-1) ?? 100;
+export function watchAccounts({ store, nowMs, onReached }: AccountWatchOptions): AccountWatch {
   let refusals = new Set<string>();
   /** By account and kind, of the accounts that the last look found. */
   let known = new Map<string, { readonly period: string; readonly level: number }>();
@@ -52,7 +51,7 @@ export function watchAccounts({ store, thresholds, nowMs, onReached }: AccountWa
     refusals = new Set();
     const found: typeof known = new Map();
     const readings: GroupReading[] = [];
-    const counts = createCounts(thresholds);
+    const counts = createCounts();
 
     // All groups are shown, while keys are far too many for that.
     for await (const account of accountsOf('groups', 0)) {
@@ -61,7 +60,7 @@ export function watchAccounts({ store, thresholds, nowMs, onReached }: AccountWa
       }
       await note('group', account);
     }
-    for await (const account of accountsOf('keys', lowest)) await note('key', account);
+    for await (const account of accountsOf('keys', LOWEST)) await note('key', account);
     [known, groups, reached] = [found, readings, counts.all()];
 
     async function note(kind: ReachedReading['account'], account: AccountSpending): Promise<void> {
@@ -99,8 +98,8 @@ export function watchAccounts({ store, thresholds, nowMs, onReached }: AccountWa
 
   /** What is left may be too little for any request, so a refusal counts as all used. */
   function levelOf(spending: Spending, isRefused: boolean): number | undefined {
-    const level = reachedBy(spending, thresholds);
-    return level !== undefined && isRefused ? highest : level;
+    const level = reachedBy(spending, THRESHOLDS);
+    return level !== undefined && isRefused ? HIGHEST : level;
   }
 
   return {
@@ -128,12 +127,12 @@ function isFullest(spending: Spending, all: readonly Spending[]): boolean {
   return all.every((other) => other.of === 'credits' || percentOf(other) <= percentOf(spending));
 }
 
-function createCounts(thresholds: readonly number[]) {
+function createCounts() {
   const counts = new Map<string, ReachedReading>();
   // What nobody has reached is shown as 0.
   for (const account of ['group', 'key'] as const) {
     for (const kind of ['credits', 'day', 'month'] as const) {
-      for (const threshold of thresholds) put({ account, of: kind, threshold, count: 0 });
+      for (const threshold of THRESHOLDS) put({ account, of: kind, threshold, count: 0 });
     }
   }
 
@@ -143,7 +142,7 @@ function createCounts(thresholds: readonly number[]) {
 
   return {
     add(account: ReachedReading['account'], of: Spending['of'], level: number): void {
-      for (const threshold of thresholds.filter((threshold) => threshold <= level)) {
+      for (const threshold of THRESHOLDS.filter((threshold) => threshold <= level)) {
         put({ account, of, threshold, count: (counts.get(`${account} ${of} ${threshold}`)?.count ?? 0) + 1 });
       }
     },

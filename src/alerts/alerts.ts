@@ -26,7 +26,6 @@ export interface AlertsOptions {
   readonly storeKind: StoreAlertData['store'];
   /** Whether there are accounts. */
   readonly isManaged: boolean;
-  readonly thresholds: readonly number[];
   readonly openWebhook: ((count: (alert: Alert, result: AlertResult) => void) => Webhook) | null;
   readonly currency: () => string | null;
   readonly nowMs: () => number;
@@ -44,12 +43,12 @@ const AGAIN_AFTER_MS = 3_600_000;
 
 /** Starts to look regularly, until it is closed. */
 export function createAlerts(options: AlertsOptions): Alerts {
-  const { store, thresholds, nowMs, log, everyMs = EVERY_MS } = options;
+  const { store, nowMs, log, everyMs = EVERY_MS } = options;
   const counts = new Map<string, AlertCount>();
   // A series that begins with its first alert would hide it from `increase`.
   if (options.openWebhook !== null) for (const type of TYPES) for (const result of RESULTS) add(type, result, 0);
   const webhook = options.openWebhook?.(count) ?? null;
-  const accounts = watchAccounts({ store, thresholds, nowMs, onReached: tellFunds });
+  const accounts = watchAccounts({ store, nowMs, onReached: tellFunds });
   /** When this process has told of what has no period. */
   const told = new Map<string, number>();
   let looking: Promise<void> | undefined;

@@ -20,8 +20,6 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly url: string;
   readonly secret: string;
-  /** Whether the URL may lead to a private address, and be without TLS there. */
-  readonly mayBePrivate: boolean;
   readonly nowMs: () => number;
   readonly log: WebhookLog;
   readonly count: (alert: Alert, result: AlertResult) => void;
@@ -81,7 +79,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
 
   /** Returns what went wrong. */
   async function post(id: string, body: string): Promise<string | undefined> {
-    const fault = addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), options);
+    const fault = addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), url);
     if (fault !== undefined) return fault;
     const timestamp = String(Math.floor(options.nowMs() / 1000));
     const late = new AbortController();
@@ -146,8 +144,6 @@ function sign({ id, timestamp, body, secret }: Signed): string {
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-type AllowedAddresses = Pick<WebhookOptions, 'url' | 'mayBePrivate'>;
-
 /** Checks the address that the connection goes to, since a name can change between two lookups. */
 function lookUpAllowed(options: WebhookOptions): LookupFunction {
   return (host, { all, ...how }, callback) => {
@@ -155,7 +151,7 @@ function lookUpAllowed(options: WebhookOptions): LookupFunction {
       const found = typeof addresses === 'string' ? [] : addresses;
       const [first] = found;
       if (error !== null || first === undefined) return callback(error ?? new Error(`${host} has no address`), []);
-      const fault = found.map(({ address }) => addressFault(address, options)).find((fault) => fault !== undefined);
+      const fault = found.map(({ address }) => addressFault(address, options.url)).find((fault) => fault !== undefined);
       if (fault !== undefined) return callback(new Error(fault), []);
       if (all === true) callback(null, found);
       else callback(null, first.address, first.family);
@@ -163,11 +159,8 @@ function lookUpAllowed(options: WebhookOptions): LookupFunction {
   };
 }
 
-/** Names are checked when they have been resolved. */
-function addressFault(address: string, { url, mayBePrivate }: AllowedAddresses): string | undefined {
-  if (isIP(address) === 0) return undefined;
-  if (isPrivateAddress(address)) {
-    return mayBePrivate ? undefined : 'ALERT_WEBHOOK_URL leads to a private address; ALERT_WEBHOOK_PRIVATE allows it';
-  }
-  return url.startsWith('https:') ? undefined : 'ALERT_WEBHOOK_URL leads to a public address without https://';
+/** Without TLS only to the own network. Names are checked when they have been resolved. */
+function addressFault(address: string, url: string): string | undefined {
+  if (url.startsWith('https:') || isIP(address) === 0 || isPrivateAddress(address)) return undefined;
+  return 'ALERT_WEBHOOK_URL leads to a public address without https://';
 }

@@ -3,7 +3,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
 import type { Connected } from '../core/chat.ts';
-import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
+import {
+  type BackendPolicy,
+  createRoutes,
+  type BackendSpec,
+  type Route,
+  type Routes,
+  type Routing,
+} from '../core/routes.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { blameOf, hasRefused } from './blame.ts';
 import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
@@ -31,7 +38,7 @@ export interface RoutedInputCounter {
 
 export interface BackendsOptions {
   readonly keyOwner: KeyOwner;
-  readonly queueTimeoutMs: number;
+  readonly policy: () => Pick<BackendPolicy, 'queueTimeoutMs'>;
   readonly nowMs: () => number;
   readonly open: (spec: BackendSpec) => SingleBackend;
   readonly onChange: (change: BackendChange) => void;
@@ -219,7 +226,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       signal,
       wants: (backend) => candidates().includes(backend) && (isOpen(backend, model) || (isFirstTry && allRest())),
       take: (backend) => take(backend, asking),
-      timeoutMs: options.queueTimeoutMs,
+      timeoutMs: options.policy().queueTimeoutMs,
       expire: allBusy,
     });
 

@@ -1,7 +1,7 @@
 /** Asks the backend that a request was given, and another one while nothing has been said. */
 
 import type { ChatBody } from '../core/encoded-chat.ts';
-import type { BackendSpec, Route } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
 import { blameOf, hasRefused, mayHaveRun } from './blame.ts';
 import type { AnswerListener, AskOptions, RelayedRefusal, RelayListener, RelayRequest } from './chat.ts';
@@ -37,8 +37,7 @@ export interface RoutedAskOptions<Sent> extends AskOptions {
 
 export interface FailoverOptions {
   readonly backends: Pick<Backends, 'begin'>;
-  /** With `safe` no other backend is asked after one that may have run the request. */
-  readonly failover: 'safe' | 'any';
+  readonly policy: () => Pick<BackendPolicy, 'failover'>;
   readonly firstByteTimeoutMs: number;
   /** How long a relayed answer is held back while another backend could be asked. */
   readonly headerHoldMs: number;
@@ -50,7 +49,7 @@ export const MAX_TRIES = 3;
 
 /** Returns what asks these backends. */
 export function createFailover(options: FailoverOptions): RoutedChatBackend & RoutedChatRelay {
-  const { backends, failover, nowMs } = options;
+  const { backends, policy, nowMs } = options;
 
   /** Tries one backend after the other while `work` has not called `begun`. */
   async function attempt<Sent>(
@@ -99,7 +98,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
         const { firstByteTimeoutMs = options.firstByteTimeoutMs } = spec.timeouts;
         const leftMs = Math.max(1, startedMs + firstByteTimeoutMs - nowMs());
         // A time-out may have run, so a later try needs a share only where it may follow one.
-        const shareMs = failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
+        const shareMs = policy().failover === 'any' ? leftMs / (mostTries - tries + 1) : leftMs;
         const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
         // The first byte of an answer in JSON comes with its last one, and no other backend may be faster.
         const slowMs = isStream && mostTries > 1 ? firstByteTimeoutMs / mostTries : Infinity;
@@ -143,7 +142,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
   }
 
   function movesOn(thrown: unknown): boolean {
-    return hasRefused(thrown) || (failover === 'any' && blameOf(thrown) === 'answer');
+    return hasRefused(thrown) || (policy().failover === 'any' && blameOf(thrown) === 'answer');
   }
 
   return {
@@ -157,7 +156,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
           take: (batch) => listener.take(batch),
         };
         // Before its first chunk an answer has not begun in any case.
-        if (isAlone || failover === 'safe') await chat.ask(sent, given, told);
+        if (isAlone || policy().failover === 'safe') await chat.ask(sent, given, told);
         else await askForOutput(told, (held) => chat.ask(sent, given, held));
         return undefined;
       });
@@ -172,7 +171,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
           take: (read) => listener.take(read),
         };
         if (isAlone) return chat.relay(sent, given, told);
-        const hold = { holdsChunks: failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
+        const hold = { holdsChunks: policy().failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
         return relayForOutput(told, hold, (held) => chat.relay(sent, given, held));
       }),
   };

@@ -31,7 +31,6 @@ export function withAdministration<Result>(
         ...toHash(opened),
         newKeyId: () => toKeyId(newUniquePartAt(nowMs())),
         newGroupId: () => toGroupId(newUniquePartAt(nowMs())),
-        defaultGroup: opened.config.defaultGroup,
         nowMs,
       });
       return use({ ...opened, administration });

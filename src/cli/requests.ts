@@ -355,7 +355,7 @@ function describe(record: NamedRecord, currency: string | undefined, paint: Pain
 function toJsonWith(config: Config): (record: NamedRecord) => object {
   const baseUrl = toGatewayUrl(config);
   return (record) => ({
-    ...toRecord(record, { baseUrl, exposeUpstream: true }),
+    ...toRecord(record, { baseUrl, exposesUpstream: true }),
     key: labelCaller(record.caller),
     group: record.groupId,
     key_name: record.keyName,

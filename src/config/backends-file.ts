@@ -2,7 +2,7 @@ import schema from '../../schemas/backends.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
 import type { Dialect } from '../core/dialects.ts';
-import type { BackendSpec, BackendTimeouts } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes.ts';
 import { lazily } from '../core/lazily.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
@@ -11,7 +11,11 @@ import { readTableFile, type TableFile } from './table-file.ts';
 
 export interface BackendTable {
   readonly backends: readonly BackendSpec[];
+  readonly policy: BackendPolicy;
 }
+
+/** Holds where `BACKENDS_FILE` says nothing else. */
+export const DEFAULT_POLICY: BackendPolicy = { failover: 'safe', queueTimeoutMs: 2000, exposesUpstream: false };
 
 export interface BackendsFileSettings {
   readonly backendsFile: string | null;
@@ -35,7 +39,14 @@ export function readBackendsFile(settings: BackendsFileSettings, env: Environmen
       ...findRepeated(backends),
       ...backends.flatMap((backend) => findProblems(backend, own, settings, env)),
     ],
-    create: ({ backends }) => ({ backends: backends.map((backend) => toSpec(backend, own, settings, env)) }),
+    create: ({ backends, failover, queue_timeout_ms, expose_upstream }) => ({
+      backends: backends.map((backend) => toSpec(backend, own, settings, env)),
+      policy: {
+        failover: failover ?? DEFAULT_POLICY.failover,
+        queueTimeoutMs: queue_timeout_ms ?? DEFAULT_POLICY.queueTimeoutMs,
+        exposesUpstream: expose_upstream ?? DEFAULT_POLICY.exposesUpstream,
+      },
+    }),
   });
 }
 

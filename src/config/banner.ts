@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
 
 /** A clone has no `responses-gateway` on its path. */
-export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? 'npm run -s cli --' : 'responses-gateway';
+export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? './gateway' : 'responses-gateway';
 
 export const NO_KEY_YET = `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 

@@ -4,13 +4,14 @@ import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
 import { findDialect, readDialectsFile, unknownDialect } from './dialects-file.ts';
 import { parametersOf, readBackendsFile, type BackendTable } from './backends-file.ts';
+import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
+import { findGone } from './gone-settings.ts';
 import type {
   AuthMode,
-  FailoverPolicy,
   HistoryPolicy,
   HostedToolsPolicy,
   ImageUrlPolicy,
@@ -21,7 +22,7 @@ import type {
 } from '../contract/types.ts';
 
 /** The checked and frozen settings. `.env.example` describes each of them. */
-export interface Config {
+export interface Config extends Constants {
   readonly host: string;
   readonly port: number;
   /** Has no slash at its end. */
@@ -36,9 +37,6 @@ export interface Config {
   /** Names several backends in the place of `upstreamBaseUrl`. */
   readonly backendsFile: string | null;
   readonly backends: BackendTable | null;
-  readonly failover: FailoverPolicy;
-  readonly queueTimeoutMs: number;
-  readonly exposeUpstream: boolean;
   readonly upstreamApiKey: string | null;
   readonly upstreamDialect: string;
   readonly dialect: Dialect;
@@ -50,11 +48,9 @@ export interface Config {
   readonly apiKeys: readonly string[];
   /** Null turns the admin API off. */
   readonly adminToken: string | null;
-  readonly defaultGroup: string | null;
   readonly corsOrigins: readonly string[];
   /** It may hold a password, so it must not be shown. */
   readonly databaseUrl: string;
-  readonly databasePoolSize: number;
   readonly workers: number;
   readonly gatewaySecret: string | null;
   readonly gatewaySecretPrevious: string | null;
@@ -65,7 +61,6 @@ export interface Config {
   readonly models: Models | null;
   readonly defaultMaxOutputTokens: number;
   readonly compactionModel: string | null;
-  readonly compactionMaxOutputTokens: number;
   readonly hostedTools: HostedToolsPolicy;
   readonly history: HistoryPolicy;
   readonly imageUrls: ImageUrlPolicy;
@@ -76,40 +71,28 @@ export interface Config {
   readonly maxConcurrentRequests: number;
   /** 100 sets no limit. */
   readonly callerSharePercent: number;
-  /** 0 sets no limit. */
-  readonly maxRequestsPerSocket: number;
   readonly maxWebSockets: number;
-  readonly webSocketIdleTimeoutMs: number;
-  readonly webSocketMaxAgeMs: number;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  readonly headerHoldMs: number;
-  readonly keepaliveCommentMs: number;
-  readonly keepaliveEventMs: number;
   readonly drainDelayMs: number;
-  readonly settleTimeoutMs: number;
   readonly duplicateStatus: Settings['DUPLICATE_STATUS'];
   readonly drainTimeoutMs: number;
-  /** 0 estimates all counts by arithmetic. */
-  readonly tokenCountTimeoutMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly metricsToken: string | null;
   readonly metricsPort: number | null;
+  /** Where `metricsPort` is opened: only who knows the token reads metrics from another machine. */
   readonly metricsHost: string;
   readonly isMetricsLoopback: boolean;
   /** Null sends no alerts. */
   readonly alertWebhook: AlertWebhook | null;
-  /** In percent, the lowest one first. */
-  readonly alertThresholds: readonly number[];
   readonly warnings: readonly string[];
 }
 
 export interface AlertWebhook {
   readonly url: string;
   readonly secret: string;
-  readonly mayBePrivate: boolean;
 }
 
 /** Holds all mistakes in the settings, one line each, without values of secrets. */
@@ -154,7 +137,7 @@ export function readConfig(env: Environment): Config {
   // A misspelt name alone stops nothing, but it may be why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
   const read = { dialect, prices: prices.content, models: models?.content ?? null, backends: backends.content };
-  return toConfig(settings, read, [...misspelt, ...findDoubtful(settings)]);
+  return toConfig(settings, read, [...misspelt, ...findGone(env), ...findDoubtful(settings)]);
 }
 
 interface Rule {
@@ -174,7 +157,7 @@ const RULES: readonly Rule[] = [
   { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'UPSTREAM_API_KEY'], find: findBackendsProblems },
   { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'HOST', 'NODE_ENV'], find: findDemoProblems },
   { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
-  { about: ['ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET', 'ALERT_WEBHOOK_PRIVATE'], find: findWebhookProblems },
+  { about: ['ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET'], find: findWebhookProblems },
   { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
 
@@ -270,16 +253,12 @@ function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): reado
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{32,344}={0,2}$/;
 
 function findWebhookProblems(settings: Settings): readonly string[] {
-  const { ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET, ALERT_WEBHOOK_PRIVATE } = settings;
+  const { ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET } = settings;
   if (text === undefined) return [];
   const problems: string[] = [];
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') {
     problems.push('ALERT_WEBHOOK_URL: must be a URL without user name and password');
-  } else if (url.protocol !== 'https:' && ALERT_WEBHOOK_PRIVATE === 'false') {
-    problems.push(
-      'ALERT_WEBHOOK_URL: must begin with https://, unless it is in your own network and ALERT_WEBHOOK_PRIVATE is true',
-    );
   }
   if (!WEBHOOK_SECRET.test(ALERT_WEBHOOK_SECRET ?? '')) {
     problems.push(
@@ -303,7 +282,7 @@ function findDoubtful({
   API_KEYS,
   METRICS_PORT,
   METRICS_TOKEN,
-  METRICS_HOST,
+  HOST,
   MAX_BODY_BYTES,
   MAX_BODY_BYTES_IN_FLIGHT,
 }: Settings): readonly string[] {
@@ -314,10 +293,8 @@ function findDoubtful({
   if (API_KEYS.some((key) => key.length < 16)) {
     warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed');
   }
-  if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(METRICS_HOST)) {
-    warnings.push(
-      'METRICS_HOST: is no loopback address, and without METRICS_TOKEN all who reach it can read the metrics',
-    );
+  if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(HOST)) {
+    warnings.push('METRICS_PORT: is open to this machine alone, at 127.0.0.1, since there is no METRICS_TOKEN');
   }
   if (MAX_BODY_BYTES_IN_FLIGHT < FEWEST_BODIES_IN_FLIGHT * MAX_BODY_BYTES) {
     warnings.push(
@@ -349,7 +326,9 @@ function toConfig(
   { dialect, prices, models, backends }: Pick<Config, 'dialect' | 'prices' | 'models' | 'backends'>,
   warnings: readonly string[],
 ): Config {
+  const metricsHost = settings.METRICS_TOKEN === undefined ? '127.0.0.1' : settings.HOST;
   return Object.freeze({
+    ...CONSTANTS,
     host: settings.HOST,
     port: settings.PORT,
     publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
@@ -359,9 +338,6 @@ function toConfig(
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
     backendsFile: settings.BACKENDS_FILE ?? null,
     backends,
-    failover: settings.FAILOVER,
-    queueTimeoutMs: settings.QUEUE_TIMEOUT_MS,
-    exposeUpstream: settings.EXPOSE_UPSTREAM === 'true',
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
     upstreamDialect: settings.UPSTREAM_DIALECT,
     dialect: Object.freeze(dialect),
@@ -372,10 +348,8 @@ function toConfig(
     authMode: settings.AUTH_MODE,
     apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
     adminToken: settings.ADMIN_TOKEN ?? null,
-    defaultGroup: settings.DEFAULT_GROUP ?? null,
     corsOrigins: Object.freeze(settings.CORS_ORIGINS),
     databaseUrl: settings.DATABASE_URL,
-    databasePoolSize: settings.DATABASE_POOL_SIZE,
     workers: settings.WORKERS,
     gatewaySecret: settings.GATEWAY_SECRET ?? null,
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
@@ -386,7 +360,6 @@ function toConfig(
     models,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
     compactionModel: settings.COMPACTION_MODEL ?? null,
-    compactionMaxOutputTokens: settings.COMPACTION_MAX_OUTPUT_TOKENS,
     hostedTools: settings.HOSTED_TOOLS,
     history: settings.HISTORY,
     imageUrls: settings.IMAGE_URLS,
@@ -396,42 +369,28 @@ function toConfig(
     maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
     maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
     callerSharePercent: settings.CALLER_SHARE,
-    maxRequestsPerSocket: settings.MAX_REQUESTS_PER_SOCKET,
     maxWebSockets: settings.MAX_WEBSOCKETS,
-    webSocketIdleTimeoutMs: settings.WEBSOCKET_IDLE_TIMEOUT_MS,
-    webSocketMaxAgeMs: settings.WEBSOCKET_MAX_AGE_MS,
     connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: settings.IDLE_TIMEOUT_MS,
-    headerHoldMs: settings.HEADER_HOLD_MS,
-    keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
-    keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
     drainDelayMs: settings.DRAIN_DELAY_MS,
-    settleTimeoutMs: settings.SETTLE_TIMEOUT_MS,
     duplicateStatus: settings.DUPLICATE_STATUS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
-    tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
     // Programs read the log in production, even where it has a terminal.
     logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,
-    metricsHost: settings.METRICS_HOST,
-    isMetricsLoopback: isLoopback(settings.METRICS_HOST),
+    metricsHost,
+    isMetricsLoopback: isLoopback(metricsHost),
     alertWebhook: toWebhook(settings),
-    alertThresholds: Object.freeze(
-      settings.ALERT_THRESHOLDS.split(',')
-        .map(Number)
-        .toSorted((one, two) => one - two),
-    ),
     warnings: Object.freeze(warnings),
   });
 }
 
 function toWebhook(settings: Settings): AlertWebhook | null {
-  const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret, ALERT_WEBHOOK_PRIVATE } = settings;
-  if (url === undefined || secret === undefined) return null;
-  return Object.freeze({ url, secret, mayBePrivate: ALERT_WEBHOOK_PRIVATE === 'true' });
+  const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = settings;
+  return url === undefined || secret === undefined ? null : Object.freeze({ url, secret });
 }
 
 function toTrustProxy(text: string): number | readonly string[] {

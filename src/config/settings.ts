@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/types.ts';
-import { isSettings } from '../contract/settings-validator.generated.js';
+import { isAsSaid, type ValueSchema } from './check-setting.ts';
+import { isGone } from './gone-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,36 +11,45 @@ export interface Problem {
   readonly line: string;
 }
 
-interface PropertySchema {
+interface PropertySchema extends ValueSchema {
   readonly description: string;
-  readonly type?: string;
-  readonly enum?: readonly (string | number)[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly pattern?: string;
   readonly default?: unknown;
   readonly examples?: readonly string[];
   readonly writeOnly?: boolean;
 }
 
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
-const MAX_KEYS_FILE_BYTES = 1_048_576;
+const MAX_FILE_BYTES = 1_048_576;
+
+/** What may be in a file that `NAME_FILE` names: every secret, and what is long or may hold one. */
+const BY_FILE: ReadonlyMap<string, string> = new Map(
+  [...PROPERTIES]
+    .filter(
+      ([name, { writeOnly, type }]) =>
+        writeOnly === true || type === 'object' || ['DATABASE_URL', 'ALERT_WEBHOOK_URL'].includes(name),
+    )
+    .map(([name]) => [name, `${name}_FILE`]),
+);
+const FILE_NAMES: ReadonlySet<string> = new Set(BY_FILE.values());
 
 /** Reads the settings and finds all mistakes; a wrong one counts as absent. Does not throw. */
 export function readSettings(env: Environment): { readonly settings: Settings; readonly problems: readonly Problem[] } {
   const texts = presentTexts(env);
-  const problems = addKeysFromFile(texts);
-  const values = parseAll(texts);
-  if (isSettings(values)) return { settings: values, problems };
-
-  for (const name of new Set(isSettings.errors?.map((error) => error.instancePath.split('/')[1] ?? ''))) {
-    problems.push({ names: [name], line: `${name}: ${requirement(name)}${showValue(name, texts.get(name))}` });
-    texts.delete(name);
+  const problems = addFromFiles(texts, env);
+  const values: Record<string, unknown> = {};
+  for (const [name, property] of PROPERTIES) {
+    const text = texts.get(name);
+    const value = text === undefined ? undefined : parse(text, property.type);
+    if (value !== undefined && isAsSaid(value, property)) {
+      values[name] = value;
+      continue;
+    }
+    if (property.default !== undefined) values[name] = property.default;
+    if (text !== undefined)
+      problems.push({ names: [name], line: `${name}: ${requirement(name)}${showValue(name, text)}` });
   }
-  const rest = parseAll(texts);
-  if (!isSettings(rest)) throw new TypeError('schemas/settings.json refuses its own defaults');
-  return { settings: rest, problems };
+  if (!isComplete(values)) throw new TypeError('schemas/settings.json requires what has no default');
+  return { settings: values, problems };
 }
 
 /** Returns what a setting means; empty for a name that is none. */
@@ -50,7 +60,7 @@ export function describeSetting(name: string): string {
 /** Returns a line for each variable that looks like a misspelt setting. */
 export function findMisspelt(env: Environment): readonly string[] {
   return Object.keys(env)
-    .filter((name) => !PROPERTIES.has(name) && name.length <= 64)
+    .filter((name) => !PROPERTIES.has(name) && !FILE_NAMES.has(name) && !isGone(name) && name.length <= 64)
     .flatMap((name) => {
       const nearest = nearestSetting(name);
       return nearest === undefined ? [] : [`${name}: is not a setting; did you mean ${nearest}?`];
@@ -78,6 +88,7 @@ export interface ShownSetting {
 /** Returns every setting without secrets and without URLs that may hold one. */
 export function showSettings(env: Environment): readonly ShownSetting[] {
   const texts = presentTexts(env);
+  addFromFiles(texts, env);
   return [...PROPERTIES].map(([name, property]) => {
     const text = texts.get(name);
     if (text !== undefined) {
@@ -104,23 +115,32 @@ function presentTexts(env: Environment): Map<string, string> {
   return texts;
 }
 
-function addKeysFromFile(texts: Map<string, string>): Problem[] {
-  const path = texts.get('API_KEYS_FILE');
-  if (path === undefined) return [];
-  const refuse = (why: string): Problem[] => [{ names: ['API_KEYS_FILE', 'API_KEYS'], line: `API_KEYS_FILE: ${why}` }];
-  try {
-    if (statSync(path).size > MAX_KEYS_FILE_BYTES) return refuse(`is larger than ${MAX_KEYS_FILE_BYTES} bytes`);
-    const lines = readFileSync(path, 'utf8').split('\n');
-    const keys = lines.filter((line) => !line.trimStart().startsWith('#')).join(' ');
-    texts.set('API_KEYS', `${texts.get('API_KEYS') ?? ''} ${keys}`);
-    return [];
-  } catch {
-    return refuse('cannot be read');
-  }
+/** Takes what the files say, beside what the environment says of a list and in its place otherwise. */
+function addFromFiles(texts: Map<string, string>, env: Environment): Problem[] {
+  return [...BY_FILE].flatMap(([name, fileName]) => {
+    const path = env[fileName]?.trim() ?? '';
+    if (path === '') return [];
+    const refuse = (why: string): Problem[] => [{ names: [name], line: `${fileName}: ${why}` }];
+    const isList = PROPERTIES.get(name)?.type === 'array';
+    const present = texts.get(name);
+    if (present !== undefined && !isList) return refuse(`must not be set beside ${name}`);
+    try {
+      if (statSync(path).size > MAX_FILE_BYTES) return refuse(`is larger than ${MAX_FILE_BYTES} bytes`);
+      const text = readFileSync(path, 'utf8');
+      const lines = text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
+      const read = isList ? `${present ?? ''} ${lines.join(' ')}` : text.trim();
+      if (read === '') return refuse('is empty');
+      texts.set(name, read);
+      return [];
+    } catch {
+      return refuse('cannot be read');
+    }
+  });
 }
 
-function parseAll(texts: ReadonlyMap<string, string>): unknown {
-  return Object.fromEntries([...texts].map(([name, text]) => [name, parse(text, PROPERTIES.get(name)?.type)]));
+/** Each value is as the schema says, so that only their presence is left to check. */
+function isComplete(values: object): values is Settings {
+  return schema.required.every((name) => name in values);
 }
 
 function parse(text: string, type: string | undefined): unknown {

@@ -98,6 +98,10 @@ export type Latencies = Latency[];
  */
 export type Rejections = Rejection[];
 /**
+ * When a request goes on to another backend before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice. Without it, safe.
+ */
+export type FailoverPolicy = 'safe' | 'any';
+/**
  * What the backend answers on its own paths, as far as every backend has it. Its other fields are passed on too.
  */
 export type ChatReplies = ChatCompletion | ChatCompletionChunk | Model | ModelList;
@@ -245,10 +249,6 @@ export type AdminRequest = RequestRecord & {
   group: string | null;
 };
 /**
- * When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.
- */
-export type FailoverPolicy = 'safe' | 'any';
-/**
  * Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).
  */
 export type AuthMode = 'passthrough' | 'static' | 'managed';
@@ -290,7 +290,7 @@ export interface CreateKey {
    */
   name: string;
   /**
-   * The name or the id of the group that the key belongs to; null for none. A new key without this belongs to DEFAULT_GROUP.
+   * The name or the id of the group that the key belongs to; null for none.
    */
   group?: string | null;
   /**
@@ -328,7 +328,7 @@ export interface UpdateKey {
    */
   name?: string;
   /**
-   * The name or the id of the group that the key belongs to; null for none. A new key without this belongs to DEFAULT_GROUP.
+   * The name or the id of the group that the key belongs to; null for none.
    */
   group?: string | null;
   /**
@@ -826,7 +826,7 @@ export interface Alert {
 export interface FundsAlertData {
   account: AlertedAccount;
   /**
-   * The highest of ALERT_THRESHOLDS that is reached, in percent. The highest of all also when a request was refused because less was left than it could cost.
+   * The highest of 80, 95 and 100 percent that is reached; 100 also when a request was refused because less was left than it could cost.
    */
   threshold: number;
   /**
@@ -902,7 +902,7 @@ export interface StoreAlertData {
   store: 'sqlite' | 'postgres';
 }
 /**
- * The content of BACKENDS_FILE: the chat completions backends behind this gateway.
+ * The content of BACKENDS_FILE: the chat completions backends behind this gateway, and what holds for all of them.
  */
 export interface BackendList {
   /**
@@ -910,6 +910,15 @@ export interface BackendList {
    * @maxItems 256
    */
   backends: ListedBackend[];
+  failover?: FailoverPolicy;
+  /**
+   * How long a request waits when all backends that have its model are at their max_concurrent, in milliseconds. Callers take turns. Without it, 2000.
+   */
+  queue_timeout_ms?: number;
+  /**
+   * Whether callers are told the name of the backend that answers, in the x-upstream header and in their records. Without it, they are not.
+   */
+  expose_upstream?: boolean;
 }
 /**
  * One backend.
@@ -2642,7 +2651,7 @@ export interface RequestRecord {
    */
   cost: number | null;
   /**
-   * The backend of BACKENDS_FILE that was asked last. Callers see it only with EXPOSE_UPSTREAM=true; null while the request runs, and where UPSTREAM_BASE_URL names the only backend.
+   * The backend of BACKENDS_FILE that was asked last. Callers see it only where that file has expose_upstream; null while the request runs, and where UPSTREAM_BASE_URL names the only backend.
    */
   upstream: string | null;
   incomplete_details: {
@@ -2705,22 +2714,15 @@ export interface Settings {
    */
   TRUST_PROXY: string;
   /**
+   * The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.
+   *
+   * @maxItems 1000
+   */
+  CORS_ORIGINS: string[];
+  /**
    * The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.
    */
   UPSTREAM_BASE_URL?: string;
-  /**
-   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.
-   */
-  BACKENDS_FILE?: string;
-  FAILOVER: FailoverPolicy;
-  /**
-   * How long a request waits for a backend of BACKENDS_FILE when all that have its model are at their max_concurrent. Callers take turns.
-   */
-  QUEUE_TIMEOUT_MS: number;
-  /**
-   * Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header and in their records.
-   */
-  EXPOSE_UPSTREAM: 'false' | 'true';
   /**
    * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.
    */
@@ -2730,6 +2732,10 @@ export interface Settings {
    */
   UPSTREAM_DIALECT: string;
   /**
+   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.
+   */
+  BACKENDS_FILE?: string;
+  /**
    * A JSON file with your own kinds of backends. Each one extends a built-in kind.
    */
   DIALECTS_FILE?: string;
@@ -2737,6 +2743,10 @@ export interface Settings {
    * Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.
    */
   MODEL_ALIASES: Readonly<Record<string, string>>;
+  /**
+   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.
+   */
+  MODELS_FILE?: string;
   /**
    * The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.
    */
@@ -2749,33 +2759,31 @@ export interface Settings {
   PASSTHROUGH_PATHS: string[];
   AUTH_MODE: AuthMode;
   /**
-   * The keys that AUTH_MODE=static accepts, separated by commas or white space.
+   * The keys that AUTH_MODE=static accepts, separated by commas or white space. A line of API_KEYS_FILE that begins with # is a comment.
    *
    * @maxItems 10000
    */
   API_KEYS: string[];
   /**
-   * A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.
-   */
-  API_KEYS_FILE?: string;
-  /**
    * The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.
    */
   ADMIN_TOKEN?: string;
   /**
-   * The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.
-   *
-   * @maxItems 1000
+   * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
    */
-  CORS_ORIGINS: string[];
+  PRICES_FILE?: string;
+  /**
+   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
+   */
+  DEFAULT_MAX_OUTPUT_TOKENS: number;
+  /**
+   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.
+   */
+  DUPLICATE_STATUS: 409 | 200 | 202;
   /**
    * The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.
    */
   DATABASE_URL: string;
-  /**
-   * The most connections to PostgreSQL that each process opens. One of them writes, and the others read.
-   */
-  DATABASE_POOL_SIZE: number;
   /**
    * The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.
    */
@@ -2793,33 +2801,21 @@ export interface Settings {
    */
   RECORD_RETENTION_DAYS: number;
   /**
-   * The name of the group of new keys that name no other, with AUTH_MODE=managed.
+   * How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.
    */
-  DEFAULT_GROUP?: string;
+  DRAIN_DELAY_MS: number;
   /**
-   * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
+   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
    */
-  PRICES_FILE?: string;
-  /**
-   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.
-   */
-  MODELS_FILE?: string;
-  /**
-   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
-   */
-  DEFAULT_MAX_OUTPUT_TOKENS: number;
-  /**
-   * The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.
-   */
-  COMPACTION_MODEL?: string;
-  /**
-   * The most tokens of output for a summary, the thoughts of the model included.
-   */
-  COMPACTION_MAX_OUTPUT_TOKENS: number;
+  DRAIN_TIMEOUT_MS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
   HISTORY: HistoryPolicy;
   IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;
+  /**
+   * The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.
+   */
+  COMPACTION_MODEL?: string;
   /**
    * How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.
    */
@@ -2841,21 +2837,9 @@ export interface Settings {
    */
   CALLER_SHARE: number;
   /**
-   * The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.
-   */
-  MAX_REQUESTS_PER_SOCKET: number;
-  /**
    * The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.
    */
   MAX_WEBSOCKETS: number;
-  /**
-   * How long a WebSocket may be without a request before it is closed, in milliseconds.
-   */
-  WEBSOCKET_IDLE_TIMEOUT_MS: number;
-  /**
-   * How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.
-   */
-  WEBSOCKET_MAX_AGE_MS: number;
   /**
    * How long a connection to the backend may take, in milliseconds.
    */
@@ -2868,38 +2852,6 @@ export interface Settings {
    * How long the backend may be silent in the middle of its answer, in milliseconds.
    */
   IDLE_TIMEOUT_MS: number;
-  /**
-   * How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.
-   */
-  HEADER_HOLD_MS: number;
-  /**
-   * How long a stream may be silent before it gets a comment line, in milliseconds.
-   */
-  KEEPALIVE_COMMENT_MS: number;
-  /**
-   * How long a stream may be silent before it gets response.in_progress again, in milliseconds.
-   */
-  KEEPALIVE_EVENT_MS: number;
-  /**
-   * How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.
-   */
-  DRAIN_DELAY_MS: number;
-  /**
-   * How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.
-   */
-  SETTLE_TIMEOUT_MS: number;
-  /**
-   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.
-   */
-  DUPLICATE_STATUS: 409 | 200 | 202;
-  /**
-   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
-   */
-  DRAIN_TIMEOUT_MS: number;
-  /**
-   * How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.
-   */
-  TOKEN_COUNT_TIMEOUT_MS: number;
   LOG_LEVEL: LogLevel;
   LOG_FORMAT: LogFormat;
   /**
@@ -2907,29 +2859,17 @@ export interface Settings {
    */
   METRICS_TOKEN?: string;
   /**
-   * A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.
+   * A TCP port that serves /metrics alone; they are then not served beside the API. It is opened on HOST with METRICS_TOKEN, and on 127.0.0.1 without it. 0 takes any free port.
    */
   METRICS_PORT?: number;
   /**
-   * The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.
-   */
-  METRICS_HOST: string;
-  /**
-   * Where alerts are posted, as the guide on alerts says: an https:// URL of the public internet, or one that ALERT_WEBHOOK_PRIVATE allows.
+   * Where alerts are posted, as the guide on alerts says: https:// anywhere, or http:// to a private address.
    */
   ALERT_WEBHOOK_URL?: string;
   /**
    * The secret that signs alerts: whsec_ and at least 24 random bytes in base64. Required with ALERT_WEBHOOK_URL.
    */
   ALERT_WEBHOOK_SECRET?: string;
-  /**
-   * Whether ALERT_WEBHOOK_URL may lead to a private address, and begin with http:// there.
-   */
-  ALERT_WEBHOOK_PRIVATE: 'false' | 'true';
-  /**
-   * The shares of credits and of spend limits, in percent, that are told once each.
-   */
-  ALERT_THRESHOLDS: string;
   /**
    * The kind of environment. With production only the command demo starts the demo backend.
    */

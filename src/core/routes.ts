@@ -1,5 +1,6 @@
 /** Which backends may answer a request, and in which order they are tried. */
 
+import type { FailoverPolicy } from '../contract/types.ts';
 import type { Dialect } from './dialects.ts';
 import { ApiError } from './errors.ts';
 import { isList, isObject } from './json.ts';
@@ -29,6 +30,15 @@ export interface BackendSpec extends RoutedBackend {
   readonly timeouts: BackendTimeouts;
   /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
   readonly isOnly: boolean;
+}
+
+/** What holds for all backends. */
+export interface BackendPolicy {
+  /** With `safe` no other backend is asked after one that may have run the request. */
+  readonly failover: FailoverPolicy;
+  readonly queueTimeoutMs: number;
+  /** Whether callers are told which backend answers. */
+  readonly exposesUpstream: boolean;
 }
 
 export interface BackendTimeouts {

@@ -25,7 +25,6 @@ const MOST_IN_TURN = 16;
 const FIRST_IN_TURN = 4;
 
 export interface HttpServerOptions {
-  readonly maxRequestsPerSocket?: number;
   readonly upgrades?: (req: IncomingMessage) => boolean;
   readonly classes?: ServerClasses;
   /** While it is true, each reply closes its connection. */
@@ -38,7 +37,7 @@ export interface HttpServerOptions {
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, classes, isLeaving = () => false, stallMs }: HttpServerOptions,
+  { upgrades = () => false, classes, isLeaving = () => false, stallMs }: HttpServerOptions,
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     // A pool of connections must not send another request here.
@@ -76,7 +75,6 @@ export function createHttpServer(
     },
     serveInTurn,
   );
-  server.maxRequestsPerSocket = maxRequestsPerSocket;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, REFUSALS[error.code ?? ''] ?? INVALID);

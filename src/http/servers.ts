@@ -38,12 +38,11 @@ export function createServers(services: Services, upgrades: Upgrades): Servers {
   const { running } = services.requests;
   const { newUniquePart } = services.telemetry;
   const { clientStallMs: stallMs } = services.access;
-  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort } = services.settings;
+  const { host, port, metricsHost, metricsPort } = services.settings;
   const { drainDelayMs, drainTimeoutMs } = services.settings;
   const newRequestId = () => toRequestId(newUniquePart());
   const app = createApp(services);
   const server = createHttpServer(app, newRequestId, {
-    maxRequestsPerSocket,
     classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),
     isLeaving: () => running.leaving,

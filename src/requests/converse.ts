@@ -17,7 +17,7 @@ import type { EventTelling } from './telling.ts';
 
 export interface Conversation {
   readonly backend: RoutedChatBackend;
-  readonly exposeUpstream: boolean;
+  readonly exposesUpstream: boolean;
   readonly incoming: IncomingCreate;
   /** Makes the request for a backend of another kind, as `RoutedAskOptions` has it. */
   readonly reroute: RoutedAskOptions<ChatBody>['reroute'] | undefined;
@@ -32,7 +32,7 @@ const USAGE_WAIT_MS = 5000;
 /** Resolves when the response has ended, whose last events `telling` has kept. Does not throw. */
 export async function converse(
   { translation, route: ofAnswer }: ResponsePlan,
-  { backend, exposeUpstream, incoming, reroute, compaction, translator, telling }: Conversation,
+  { backend, exposesUpstream, incoming, reroute, compaction, translator, telling }: Conversation,
 ): Promise<void> {
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
@@ -74,7 +74,7 @@ export async function converse(
           // A request that is compacted is made in two parts, which belong together.
           ...(compaction === undefined && reroute && { reroute }),
           caller: incoming.caller.holder().name,
-          note: (asked) => noteUpstream(incoming, asked, exposeUpstream),
+          note: (asked) => noteUpstream(incoming, asked, exposesUpstream),
         },
         {
           begin(answer) {

@@ -27,7 +27,7 @@ export type Ended =
   | { readonly kind: 'recorded'; readonly status: RecordStatus; readonly keepsKey: boolean }
   | { readonly kind: 'discarded' }
   | { readonly kind: 'refused'; readonly why: ApiError }
-  /** The store takes longer than `SETTLE_TIMEOUT_MS`, which must not delay the answer. */
+  /** The store takes longer than `settleTimeoutMs`, which must not delay the answer. */
   | { readonly kind: 'late'; readonly keepsKey: boolean };
 
 export interface Settlement {

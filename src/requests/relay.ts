@@ -68,7 +68,7 @@ async function relay({ incoming, plan, bill, telling: beginnings }: Relaying, se
       route,
       ...(reroute && { reroute }),
       caller: incoming.caller.holder().name,
-      note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.exposeUpstream),
+      note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.policy().exposesUpstream),
     };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await telling.whenReady();

@@ -65,7 +65,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
         },
       }),
       backend: services.backend,
-      exposeUpstream: services.exposeUpstream,
+      exposesUpstream: services.policy().exposesUpstream,
     });
     const end = await events.endRecord(endingOf(translator, compaction));
     await remember(incoming, plan, translator, services);

@@ -1,5 +1,6 @@
 import { ApiError, ERRORS } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
+import type { BackendPolicy } from '../core/routes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
 import type { Incoming } from './incoming.ts';
@@ -7,11 +8,11 @@ import type { Incoming } from './incoming.ts';
 export interface ShownRecord {
   readonly baseUrl: string;
   /** Whether the reader may know which backend was asked. */
-  readonly exposeUpstream: boolean;
+  readonly exposesUpstream: boolean;
 }
 
 /** Returns the record as schemas/request-record.json has it. */
-export function toRecord(stored: StoredRecord, { baseUrl, exposeUpstream }: ShownRecord): RequestRecord {
+export function toRecord(stored: StoredRecord, { baseUrl, exposesUpstream }: ShownRecord): RequestRecord {
   return {
     object: 'request',
     request_id: stored.requestId,
@@ -28,7 +29,7 @@ export function toRecord(stored: StoredRecord, { baseUrl, exposeUpstream }: Show
     usage: stored.usage,
     usage_estimated: stored.usageEstimated,
     cost: stored.costMicro,
-    upstream: exposeUpstream ? stored.upstream : null,
+    upstream: exposesUpstream ? stored.upstream : null,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
     // A message of the backend can quote the prompt, so it is not stored.
     error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
@@ -43,16 +44,16 @@ export type DuplicateStatus = 200 | 202 | 409;
 
 export interface DuplicateServices {
   readonly duplicateStatus: DuplicateStatus;
-  readonly exposeUpstream: boolean;
+  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
 }
 
 /** Answers with the record, and with an error unless the status is a success. */
 export function sendDuplicate(
   incoming: Incoming,
   stored: StoredRecord,
-  { duplicateStatus: status, exposeUpstream }: DuplicateServices,
+  { duplicateStatus: status, policy }: DuplicateServices,
 ): void {
-  const record = toRecord(stored, { baseUrl: incoming.baseUrl(), exposeUpstream });
+  const record = toRecord(stored, { baseUrl: incoming.baseUrl(), ...policy() });
   incoming.facts.errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
     message:

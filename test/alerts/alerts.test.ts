@@ -34,7 +34,6 @@ describe('createAlerts', () => {
       store: { ...store, isFailing: () => isFailing },
       storeKind: 'sqlite',
       isManaged: true,
-      thresholds: [80, 95, 100],
       openWebhook: (count) => ({
         hasRoom: () => !isFull,
         send(id, alert) {

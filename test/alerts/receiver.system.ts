@@ -54,7 +54,6 @@ describe('the guide of alerts', () => {
       lookup,
       url,
       secret,
-      mayBePrivate: true,
       nowMs,
       log: { warn: note, error: note },
       count: (_alert, result) => said.push(result),

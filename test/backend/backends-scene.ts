@@ -59,7 +59,7 @@ export function createScene(): BackendsScene {
       const nowMs = (): number => scene.nowMs;
       const backends = createBackends(specs, {
         keyOwner,
-        queueTimeoutMs: 60_000,
+        policy: () => ({ queueTimeoutMs: 60_000 }),
         nowMs,
         onChange: () => undefined,
         open: ({ name }) => ({
@@ -81,7 +81,7 @@ export function createScene(): BackendsScene {
       });
       return Object.assign(
         backends,
-        createFailover({ backends, failover, firstByteTimeoutMs: 600, headerHoldMs: 100, nowMs }),
+        createFailover({ backends, policy: () => ({ failover }), firstByteTimeoutMs: 600, headerHoldMs: 100, nowMs }),
       );
     },
     async ask(backends, { stream = false, names = ['a', 'b', 'c'], alike = names, model = 'm', ...options } = {}) {

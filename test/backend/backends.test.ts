@@ -69,7 +69,7 @@ describe('createBackends', () => {
   });
 
   for (const failover of ['safe', 'any'] as const) {
-    it(`lets no caller stop the others by requests that fail, with FAILOVER=${failover}`, async () => {
+    it(`lets no caller stop the others by requests that fail, with failover ${failover}`, async () => {
       const backends = scene.open([specOf('a'), specOf('b')], { failover });
       for (let count = 0; count < 10; count += 1) {
         for (const name of ['a', 'b']) {

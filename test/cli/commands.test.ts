@@ -36,7 +36,7 @@ describe('every command', () => {
   for (const { name, args, prints } of COMMAND_ROWS) {
     it(`has a help with examples and the options that hold everywhere: ${name}`, async () => {
       const { status, stdout, stderr } = await run(`${name} --help`);
-      expect(stdout).to.match(new RegExp(`Examples:\n {2}npm run -s cli -- ${name}`));
+      expect(stdout).to.match(new RegExp(`Examples:\n {2}[.]/gateway ${name}`));
       expect(stdout).to.contain('--json');
       expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
     });

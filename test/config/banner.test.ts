@@ -31,7 +31,7 @@ describe('the banner', () => {
     { env: {}, demo: true, key: 'demo' },
     { env: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1' }, key: 'your-key    # of the backend' },
     { env: { AUTH_MODE: 'static', API_KEYS: 'k'.repeat(32) }, key: 'your-key    # one of API_KEYS' },
-    { env: { AUTH_MODE: 'managed' }, key: 'your-key    # from npm run -s cli -- keys create' },
+    { env: { AUTH_MODE: 'managed' }, key: 'your-key    # from ./gateway keys create' },
   ] satisfies { env: Environment; demo?: boolean; key: string }[]) {
     it(`says where a caller has the key from: ${key}`, () => {
       const lines = describeStart({ config: readConfig(env), url: 'http://127.0.0.1:8080', demo });

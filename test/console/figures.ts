@@ -1,6 +1,6 @@
 /**
  * How long every list and total takes that the operator's console asks for:
- * `npm run test:figures -- file:figures.db 5000000`, or with the URL of an empty database of
+ * `npm run lab figures -- file:figures.db 5000000`, or with the URL of an empty database of
  * PostgreSQL. It fills the database, unless it is filled, and leaves it behind. It prints the first, the
  * middle and the longest time of each, and the middle CPU time of this process, in which SQLite runs.
  */

@@ -11,7 +11,7 @@
 
 import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { KeyDraft } from '../../src/store/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
@@ -67,7 +67,7 @@ export interface Scene {
 interface ConsoleOptions {
   readonly key?: Partial<KeyDraft>;
   /** Replaces the settings of one backend. */
-  readonly settings?: (backend: ScriptedBackend) => Environment;
+  readonly settings?: (backend: ScriptedBackend) => TestSettings;
 }
 
 /** To be called inside `describe`. With a key the gateway issues it, and prices hold; without one the backend judges keys. */
@@ -158,7 +158,6 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       ...(toSettings?.(backend) ?? { UPSTREAM_BASE_URL: backend.baseUrl }),
       ADMIN_TOKEN,
       // Counted as it is on a machine that has time.
-      TOKEN_COUNT_TIMEOUT_MS: '50000',
       DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
     };
     const overrides = { nowMs: () => clock() - scene.agoMs };

@@ -72,7 +72,6 @@ describe('a platform engineer with fifty teams', () => {
       METRICS_TOKEN: TOKEN,
       ALERT_WEBHOOK_URL: `${receiver.baseUrl}/alerts`,
       ALERT_WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}`,
-      ALERT_WEBHOOK_PRIVATE: 'true',
     };
   });
 

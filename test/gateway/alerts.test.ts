@@ -27,7 +27,6 @@ describe('the alerts of a gateway', () => {
       METRICS_TOKEN: TOKEN,
       ALERT_WEBHOOK_URL: `${receiver.baseUrl}/alerts`,
       ALERT_WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}`,
-      ALERT_WEBHOOK_PRIVATE: 'true',
     });
   });
   afterEach(async () => {

@@ -43,9 +43,9 @@ describe('a request for JSON among several backends', () => {
 
   async function open(of: object = {}): Promise<void> {
     const backends = Object.entries({ a, b }).map(([name, { baseUrl }]) => ({ name, base_url: baseUrl, ...of }));
-    writeFileSync(file, JSON.stringify({ backends }));
+    writeFileSync(file, JSON.stringify({ backends, queue_timeout_ms: 600_000 }));
     // Nobody leaves the queue because of the time.
-    gateway = await openManagedGateway({ BACKENDS_FILE: file, ADMIN_TOKEN, QUEUE_TIMEOUT_MS: '600000' });
+    gateway = await openManagedGateway({ BACKENDS_FILE: file, ADMIN_TOKEN });
     issued = await gateway.issue({ creditsMicro: CREDITS_MICRO });
     caller = callerOf(gateway.url, issued.secret);
   }

@@ -1,4 +1,4 @@
-/** `npm run test:backends` tries a hundred faults with each setting. */
+/** `npm run lab backends` tries a hundred faults with each setting. */
 
 import { expect } from 'chai';
 import { runChaosRounds } from '../lab/backends-chaos/rounds.ts';
@@ -13,7 +13,7 @@ describe('three backends, one of which fails', () => {
   useRealSockets();
 
   for (const failover of ['any', 'safe'] as const) {
-    it(`keep every promise to ${CALLERS / 2} streams and ${CALLERS / 2} JSON callers with FAILOVER=${failover}, at ${FAULTS} faults`, async () => {
+    it(`keep every promise to ${CALLERS / 2} streams and ${CALLERS / 2} JSON callers with failover ${failover}, at ${FAULTS} faults`, async () => {
       const say = FAULTS > 11 ? (said: string) => void process.stdout.write(`${said}\n`) : undefined;
       const report = await runChaosRounds({ faults: FAULTS, callers: CALLERS, failover, seed: SEED }, say);
       say?.(JSON.stringify(report, null, 2));

@@ -9,6 +9,7 @@ import { answer, finish, stream, text, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import type { TestSettings } from '../support/settings.ts';
 
 const ROLE = { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] };
 const FUNDS = 1_000_000;
@@ -47,13 +48,13 @@ describe('a managed chat completion among several backends', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function open(failover: 'safe' | 'any', settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  async function open(failover: 'safe' | 'any', settings: TestSettings = {}): Promise<void> {
     const backends = [
       { name: 'a', base_url: a.baseUrl },
       { name: 'b', base_url: b.baseUrl },
     ];
-    writeFileSync(file, JSON.stringify({ backends }));
-    const base = { BACKENDS_FILE: file, EXPOSE_UPSTREAM: 'true', FAILOVER: failover };
+    writeFileSync(file, JSON.stringify({ backends, failover, expose_upstream: true }));
+    const base = { BACKENDS_FILE: file };
     gateway = await openManagedGateway({ ...base, ...settings });
     const issued = await gateway.issue({ creditsMicro: FUNDS });
     key = issued.key;
@@ -90,7 +91,7 @@ describe('a managed chat completion among several backends', () => {
       reply: { sse: [{ error: { code: 500, message: 'Out of memory' } }] },
     },
   ] satisfies { what: string; isStream: boolean; reply: Reply }[]) {
-    it(`is asked for at the other one where the first ${what}, with FAILOVER=any`, async () => {
+    it(`is asked for at the other one where the first ${what}, with failover any`, async () => {
       await open('any');
       const [first, second] = await inOrder();
       first.reply(reply);
@@ -123,7 +124,7 @@ describe('a managed chat completion among several backends', () => {
   });
 
   for (const failover of ['safe', 'any'] as const) {
-    it(`breaks off where the backend does after output, with FAILOVER=${failover}`, async () => {
+    it(`breaks off where the backend does after output, with failover ${failover}`, async () => {
       await open(failover);
       const [first, second] = await inOrder();
       first.reply(stream([ROLE, text('Hel')], 'cut'));
@@ -154,8 +155,8 @@ describe('a managed chat completion among several backends', () => {
     ]);
   });
 
-  it('begins when its backend keeps it alive for longer than HEADER_HOLD_MS', async () => {
-    await open('any', { HEADER_HOLD_MS: '1' });
+  it('begins when its backend keeps it alive for longer than the headers wait', async () => {
+    await open('any', { headerHoldMs: 1 });
     const [first] = await inOrder();
     const { promise: isTold, resolve: told } = Promise.withResolvers<void>();
     first.reply(async ({ start, write, sse, end, wait }) => {

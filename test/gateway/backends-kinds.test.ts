@@ -50,11 +50,11 @@ describe('backends of different kinds', () => {
       { name: 'a', base_url: generic.baseUrl, dialect: 'generic', aliases: { m: 'qwen' }, weight: 1000, ...ofGeneric },
       { name: 'b', base_url: openai.baseUrl, dialect: 'openai', aliases: { m: 'gpt-x' }, weight: 0.01, ...ofOpenai },
     ];
-    writeFileSync(file, JSON.stringify({ backends }));
+    writeFileSync(file, JSON.stringify({ backends, expose_upstream: true }));
   }
 
   async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-    gateway = await openGateway({ BACKENDS_FILE: file, EXPOSE_UPSTREAM: 'true', ...settings });
+    gateway = await openGateway({ BACKENDS_FILE: file, ...settings });
     caller = callerOf(gateway.url);
   }
 
@@ -160,7 +160,6 @@ describe('backends of different kinds', () => {
       const managed = await openManagedGateway({
         BACKENDS_FILE: file,
         PRICES_FILE: prices,
-        EXPOSE_UPSTREAM: 'true',
         ...settings,
       });
       gateway = managed;

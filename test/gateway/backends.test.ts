@@ -46,12 +46,12 @@ describe('BACKENDS_FILE', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function write(ofA: object = {}, ofB: object = {}): void {
+  function write(ofA: object = {}, ofB: object = {}, policy: object = {}): void {
     const backends = [
       { name: 'a', base_url: a.baseUrl, api_key_env: 'A_KEY', ...ofA },
       { name: 'b', base_url: b.baseUrl, api_key_env: 'B_KEY', ...ofB },
     ];
-    writeFileSync(file, JSON.stringify({ backends }));
+    writeFileSync(file, JSON.stringify({ backends, expose_upstream: true, ...policy }));
   }
 
   function open(settings: Readonly<Record<string, string>> = {}): Promise<TestGateway> {
@@ -60,7 +60,6 @@ describe('BACKENDS_FILE', () => {
         BACKENDS_FILE: file,
         AUTH_MODE: 'static',
         API_KEYS: 'static-key',
-        EXPOSE_UPSTREAM: 'true',
         ...KEYS,
         ...settings,
       },
@@ -159,9 +158,10 @@ describe('BACKENDS_FILE', () => {
     ['safe', 502],
     ['any', 200],
   ] as const) {
-    it(`${failover === 'any' ? 'asks another' : 'asks no other'} after a 500 with FAILOVER=${failover}`, async () => {
+    it(`${failover === 'any' ? 'asks another' : 'asks no other'} after a 500 with failover ${failover}`, async () => {
       write();
-      gateway = await open({ FAILOVER: failover });
+      write({}, {}, { failover });
+      gateway = await open();
       const [first] = await inOrder(gateway);
       first.reply(failing(500));
       expect((await ask(gateway)).status).to.equal(status);
@@ -172,11 +172,12 @@ describe('BACKENDS_FILE', () => {
     ['safe', 502],
     ['any', 200],
   ] as const) {
-    it(`answers ${status} to a caller who wants JSON where the first streams nothing but its role, with FAILOVER=${failover}`, async () => {
+    it(`answers ${status} to a caller who wants JSON where the first streams nothing but its role, with failover ${failover}`, async () => {
       const streams = { dialect: 'llamacpp' };
       write(streams, streams);
       for (const one of [a, b]) one.always(stream([text('Hello'), finish('stop')], 'end'));
-      gateway = await open({ FAILOVER: failover });
+      write({}, {}, { failover });
+      gateway = await open();
       const [first] = await inOrder(gateway);
       first.reply(stream([ROLE], 'cut'));
       expect((await ask(gateway)).status).to.equal(status);
@@ -187,9 +188,10 @@ describe('BACKENDS_FILE', () => {
     ['safe', 'response.failed'],
     ['any', 'response.completed'],
   ] as const) {
-    it(`ends with ${ending} where the first has said nothing but its role, with FAILOVER=${failover}`, async () => {
+    it(`ends with ${ending} where the first has said nothing but its role, with failover ${failover}`, async () => {
       write();
-      gateway = await open({ FAILOVER: failover });
+      write({}, {}, { failover });
+      gateway = await open();
       const [first, second] = await inOrder(gateway);
       first.reply(stream([ROLE], 'cut'));
       const reply = await ask(gateway, { stream: true });
@@ -201,7 +203,8 @@ describe('BACKENDS_FILE', () => {
 
   it('goes to no other one after output', async () => {
     write();
-    gateway = await open({ FAILOVER: 'any' });
+    write({}, {}, { failover: 'any' });
+    gateway = await open();
     const [first, second] = await inOrder(gateway);
     first.reply(async ({ sse, cut }) => {
       await sse({ choices: [{ index: 0, delta: { content: 'Hel' } }] });
@@ -234,15 +237,16 @@ describe('BACKENDS_FILE', () => {
     expect(again.status).to.equal(200);
   });
 
-  for (const exposed of ['true', 'false']) {
-    it(`keeps the backend that answered in the record, which callers see with EXPOSE_UPSTREAM=${exposed}`, async () => {
+  for (const expose_upstream of [true, false]) {
+    it(`keeps the backend that answered in the record, which callers see with expose_upstream ${expose_upstream}`, async () => {
       write({ models: ['x'] }, { models: ['m'] });
-      gateway = await open({ EXPOSE_UPSTREAM: exposed });
+      write({}, {}, { expose_upstream });
+      gateway = await open();
       const answered = await ask(gateway);
       const requestId = String(answered.headers.get('x-request-id'));
       const shown = await (await fetch(`${gateway.url}/v1/requests/${requestId}`, { headers: HEADERS })).json();
-      expect(shown).to.include({ status: 'succeeded', upstream: exposed === 'true' ? 'b' : null });
-      expect(answered.headers.get('x-upstream')).to.equal(exposed === 'true' ? 'b' : null);
+      expect(shown).to.include({ status: 'succeeded', upstream: expose_upstream ? 'b' : null });
+      expect(answered.headers.get('x-upstream')).to.equal(expose_upstream ? 'b' : null);
     });
   }
 

@@ -40,7 +40,7 @@ describe('a compaction', () => {
       {
         UPSTREAM_BASE_URL: backend.baseUrl,
         COMPACTION_MODEL: 'a-model-without-a-price',
-        COMPACTION_MAX_OUTPUT_TOKENS: '300',
+        compactionMaxOutputTokens: 300,
       },
       { store },
     );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { toPrompt } from '../../src/core/compaction/prompt.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { CompactionResource, OutputItem, ResponseResource } from '../../src/contract/types.ts';
 import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer, finish, KNOWN_USAGE, text, usageChunk } from '../records/chunks.ts';
@@ -66,12 +66,12 @@ describe('compaction', () => {
     await backend.close();
   });
 
-  async function open(settings: Environment = {}): Promise<void> {
+  async function open(settings: TestSettings = {}): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
     caller = callerOf(gateway.url);
   }
 
-  async function reopen(settings: Environment): Promise<void> {
+  async function reopen(settings: TestSettings): Promise<void> {
     await gateway.close();
     await open(settings);
   }
@@ -178,7 +178,7 @@ describe('compaction', () => {
     it('is written by the model that the operator has set, under its alias, and recorded for the one that was asked', async () => {
       await reopen({
         COMPACTION_MODEL: 'writer',
-        COMPACTION_MAX_OUTPUT_TOKENS: '300',
+        compactionMaxOutputTokens: 300,
         MODEL_ALIASES: '{"writer": "small-model"}',
       });
       backend.reply(answer('It looked.'));
@@ -249,7 +249,7 @@ describe('compaction', () => {
     });
 
     it('keeps a client awake that waits for a slow summary', async () => {
-      await reopen({ HEADER_HOLD_MS: '20', KEEPALIVE_EVENT_MS: '20' });
+      await reopen({ headerHoldMs: 20, keepaliveEventMs: 20 });
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       backend.reply(async (stage) => {
         await stage.sse(text('It'));

@@ -63,10 +63,8 @@ if (isInstalled) {
     function open(databaseUrl: string): Promise<TestGateway> {
       const settings = {
         DATABASE_URL: databaseUrl,
-        DATABASE_POOL_SIZE: String(POOL_SIZE),
         GATEWAY_SECRET: 'a secret of a gateway in a test',
         UPSTREAM_BASE_URL: backend.baseUrl,
-        SETTLE_TIMEOUT_MS: '1000',
       };
       const log = createLogger('info', { write: (line: string) => void (lines += line) });
       return openGateway(settings, { log });

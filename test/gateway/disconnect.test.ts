@@ -12,6 +12,7 @@ import { makeWorkshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { AT_ONCE_MS, allArrived, untilRead, untilSteady } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+import type { TestSettings } from '../support/settings.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
 const JSON_REQUEST = { ...STREAM, stream: false };
@@ -45,7 +46,7 @@ describe('a client that goes away', () => {
 
   after(() => console.log(`\n  The backend learnt of an abort within ${slowestMs.toFixed(1)} ms`));
 
-  const windows: { name: string; request: object; script: Script; settings?: Record<string, string> }[] = [
+  const windows: { name: string; request: object; script: Script; settings?: TestSettings }[] = [
     { name: 'while the backend has not even answered', request: STREAM, script: ({ hang }) => hang() },
     {
       name: 'between the headers of the backend and its first token',
@@ -59,7 +60,7 @@ describe('a client that goes away', () => {
       name: 'before the first token, but after its own headers',
       request: STREAM,
       script: ({ hang }) => hang(),
-      settings: { HEADER_HOLD_MS: '0' },
+      settings: { headerHoldMs: 0 },
     },
     { name: 'in the middle of its stream', request: STREAM, script: afterFirstToken },
     { name: 'while it waits for JSON', request: JSON_REQUEST, script: ({ hang }) => hang() },

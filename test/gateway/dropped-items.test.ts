@@ -10,6 +10,7 @@ import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { responseOf, useScene } from '../support/web-socket-scene.ts';
 import { parseEvents } from '../support/well-formed.ts';
+import type { TestSettings } from '../support/settings.ts';
 
 const HEADER = 'x-dropped-items';
 const user = (content: string) => ({ type: 'message', role: 'user', content });
@@ -45,7 +46,7 @@ describe('items that cannot be told to the model', () => {
     lines = [];
   });
 
-  async function open(settings: Readonly<Record<string, string>> = {}) {
+  async function open(settings: TestSettings = {}) {
     const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
     const speaker = await scene.open({ UPSTREAM_DIALECT: 'vllm', ...settings }, { log });
     return { speaker, caller: callerOf(scene.gateway.url) };
@@ -188,7 +189,7 @@ describe('items that cannot be told to the model', () => {
   });
 
   it('are named by the count of input tokens, and not estimated', async () => {
-    await open({ TOKEN_COUNT_TIMEOUT_MS: '0' });
+    await open({ tokenCountTimeoutMs: 0 });
     const large = { type: 'program_output', result: 'A'.repeat(100_000) };
     const reply = await fetch(`${scene.gateway.url}/api/v1/responses/input_tokens`, {
       method: 'POST',

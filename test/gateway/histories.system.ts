@@ -1,4 +1,4 @@
-/** `npm run test:histories` tries a hundred thousand. */
+/** `npm run lab histories` tries a hundred thousand. */
 
 import { goOnWith } from './histories.ts';
 

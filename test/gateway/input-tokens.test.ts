@@ -13,12 +13,12 @@ import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { compileSchema } from '../support/schemas.ts';
+import type { TestSettings } from '../support/settings.ts';
 
 const PATHS = ['/api/v1/responses/input_tokens', '/v1/responses/input_tokens'] as const;
 /** More than a count of these takes on a machine that is busy. */
-const PATIENT = { TOKEN_COUNT_TIMEOUT_MS: '50000' };
 /** For tests that are not about what is counted. */
-const ARITHMETIC = { TOKEN_COUNT_TIMEOUT_MS: '0' };
+const ARITHMETIC = { tokenCountTimeoutMs: 0 };
 const HELLO = { model: 'gpt-4o', input: 'Hello' };
 /** A word, the frame of one message, and the beginning of the answer. */
 const HELLO_TOKENS = 1 + 4 + 3;
@@ -37,7 +37,7 @@ describe('a count of input tokens', () => {
   before(async () => {
     backend = await startScriptedBackend();
     const aliases = { MODEL_ALIASES: '{"mine": "openai/gpt-4-turbo"}' };
-    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT, ...aliases }, { log });
+    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...aliases }, { log });
   });
   after(async () => {
     await common.close();
@@ -53,8 +53,8 @@ describe('a count of input tokens', () => {
     expect(backend.requests).to.have.length(0);
   });
 
-  async function open(settings: Record<string, string>): Promise<void> {
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT, ...settings }, { log });
+  async function open(settings: TestSettings): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, { log });
   }
 
   async function openManaged(): Promise<ManagedGateway> {
@@ -144,13 +144,13 @@ describe('a count of input tokens', () => {
   });
 
   it('is made by arithmetic, and says so, where it would take too long', async () => {
-    await open({ TOKEN_COUNT_TIMEOUT_MS: '300' });
+    await open({ tokenCountTimeoutMs: 300 });
     const counted = await count({ ...HELLO, input: 'a'.repeat(8_000_000) });
     expect(counted.estimated_by).to.equal('arithmetic');
     expect(counted.input_tokens).to.be.within(2_000_000, 2_000_100);
   });
 
-  it('is always made by arithmetic with TOKEN_COUNT_TIMEOUT_MS=0', async () => {
+  it('is always made by arithmetic where it may take no time', async () => {
     await open(ARITHMETIC);
     // A message counts 16 bytes beside its text.
     const { length } = HELLO.input;
@@ -158,7 +158,7 @@ describe('a count of input tokens', () => {
   });
 
   it('holds up nothing else, however hostile the text is', async () => {
-    await open({ TOKEN_COUNT_TIMEOUT_MS: '1500' });
+    await open({ tokenCountTimeoutMs: 1500 });
     await count(HELLO);
     const hostile = ['a', ' ', '\n/', '😀', 'e\u0301', '\u0000'].map((sign) =>
       count({ ...HELLO, input: sign.repeat(200_000) }),
@@ -274,7 +274,6 @@ describe('a count of input tokens by the backend', () => {
       UPSTREAM_API_KEY: 'sk-upstream',
       AUTH_MODE: 'static',
       API_KEYS: TEST_KEY,
-      ...PATIENT,
     });
     try {
       backend.reply({ json: { input_tokens: 9 } });

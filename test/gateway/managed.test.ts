@@ -460,7 +460,7 @@ describe('a gateway that issues keys, at its start', () => {
   it('says how to make the first key, until there is one', async () => {
     const { url } = await gateway.listen();
     expect(await gateway.probe()).to.match(
-      /^There is no API key yet\. .* `npm run -s cli -- keys create --name <name>` or the admin API/,
+      /^There is no API key yet\. .* `\.\/gateway keys create --name <name>` or the admin API/,
     );
     await fetch(`${url}/admin/v1/keys`, {
       method: 'POST',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ApiError } from '../../src/core/errors.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
 import { loadFixtures, type Fixture } from '../support/fixtures.ts';
@@ -47,7 +47,7 @@ describe('the gateway in front of recorded backends', () => {
     await backend.close();
   });
 
-  async function open(settings: Environment = {}): Promise<TestGateway> {
+  async function open(settings: TestSettings = {}): Promise<TestGateway> {
     const name = JSON.stringify(settings);
     const gateway = gateways.get(name) ?? (await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }));
     gateways.set(name, gateway);
@@ -290,7 +290,7 @@ function expectRefused({ stream }: Got, { status, body }: Recording): void {
   expect(message, "the backend's own words").to.include(detail ?? error.message);
 }
 
-function toEnvironment({ settings }: Fixture): Environment {
+function toEnvironment({ settings }: Fixture): TestSettings {
   return {
     ...(settings.dialect !== undefined && { UPSTREAM_DIALECT: settings.dialect }),
     ...(settings.reasoningOutput !== undefined && { REASONING_OUTPUT: settings.reasoningOutput }),

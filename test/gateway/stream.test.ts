@@ -10,6 +10,7 @@ import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+import type { TestSettings } from '../support/settings.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
 const JSON_REQUEST = { ...STREAM, stream: false };
@@ -35,7 +36,7 @@ describe('a stream of the gateway', () => {
     await backend.close();
   });
 
-  async function reopen(settings: Readonly<Record<string, string>>): Promise<void> {
+  async function reopen(settings: TestSettings): Promise<void> {
     await gateway.close();
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
   }
@@ -197,8 +198,8 @@ describe('a stream of the gateway', () => {
       end('{"error":{"message":"Slow down."}}');
     };
 
-    it('so that a refusal within HEADER_HOLD_MS is an HTTP error', async () => {
-      await reopen({ HEADER_HOLD_MS: '101' });
+    it('so that a refusal within 10 s is an HTTP error', async () => {
+      await reopen({ headerHoldMs: 101 });
       backend.reply(async (stage) => {
         await stage.wait(100);
         await refuse(stage);
@@ -215,8 +216,8 @@ describe('a stream of the gateway', () => {
     });
 
     for (const holdMs of [0, 30]) {
-      it(`no longer than HEADER_HOLD_MS=${holdMs}, after which a refusal is a failed stream`, async () => {
-        await reopen({ HEADER_HOLD_MS: String(holdMs) });
+      it(`no longer than ${holdMs} ms, after which a refusal is a failed stream`, async () => {
+        await reopen({ headerHoldMs: holdMs });
         const letGo = Promise.withResolvers<void>();
         backend.reply(async (stage) => {
           await letGo.promise;
@@ -264,8 +265,8 @@ describe('a stream of the gateway', () => {
   describe('shows signs of life', () => {
     const passTime = useHeldTime();
 
-    it('by comments after every KEEPALIVE_COMMENT_MS of silence, from its headers on', async () => {
-      await reopen({ HEADER_HOLD_MS: '0', KEEPALIVE_COMMENT_MS: '20' });
+    it('by comments in a silence, from its headers on', async () => {
+      await reopen({ headerHoldMs: 0, keepaliveCommentMs: 20 });
       backend.reply(async ({ sse, wait, end }) => {
         await wait(70);
         await sse(chunkOf({ content: 'Hi' }));
@@ -283,8 +284,8 @@ describe('a stream of the gateway', () => {
       expectWellFormed(parseEvents(text));
     });
 
-    it('by response.in_progress after every KEEPALIVE_EVENT_MS of silence', async () => {
-      await reopen({ KEEPALIVE_EVENT_MS: '40' });
+    it('by response.in_progress in a longer silence', async () => {
+      await reopen({ keepaliveEventMs: 40 });
       backend.reply(async ({ sse, wait, end }) => {
         await sse(chunkOf({ content: 'Hi' }));
         await wait(100);
@@ -299,7 +300,7 @@ describe('a stream of the gateway', () => {
     });
 
     it('not while the backend speaks', async () => {
-      await reopen({ KEEPALIVE_COMMENT_MS: '50', KEEPALIVE_EVENT_MS: '50' });
+      await reopen({ keepaliveCommentMs: 50, keepaliveEventMs: 50 });
       backend.reply(async ({ sse, wait, end }) => {
         for (let count = 0; count < 5; count += 1) {
           await sse(chunkOf({ content: 'x' }));
@@ -430,7 +431,7 @@ describe('a stream of the gateway', () => {
     }
 
     it('for a first event once its headers are out: it fails after FIRST_BYTE_TIMEOUT_MS', async () => {
-      await reopen({ HEADER_HOLD_MS: '10', FIRST_BYTE_TIMEOUT_MS: '100' });
+      await reopen({ headerHoldMs: 10, FIRST_BYTE_TIMEOUT_MS: '100' });
       backend.reply(({ hang }) => hang());
       const streaming = streamed();
       await backend.request(1);

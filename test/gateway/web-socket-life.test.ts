@@ -240,13 +240,13 @@ describe('the life of a WebSocket', () => {
   const scene = useScene();
 
   it('ends when nothing is asked for too long', async () => {
-    const speaker = await scene.open({ WEBSOCKET_IDLE_TIMEOUT_MS: '200' });
+    const speaker = await scene.open({ webSocketIdleTimeoutMs: 200 });
     await passTime(200);
     expect((await speaker.closed).code).to.equal(1000);
   });
 
   it('is not idle while a response runs', async () => {
-    const speaker = await scene.open({ WEBSOCKET_IDLE_TIMEOUT_MS: '100' });
+    const speaker = await scene.open({ webSocketIdleTimeoutMs: 100 });
     scene.backend.reply(async ({ sse, wait, end }) => {
       await wait(400);
       await sse(text('late'), finish('stop'), usageChunk, '[DONE]');
@@ -261,14 +261,14 @@ describe('the life of a WebSocket', () => {
   });
 
   it('ends at its age with an error that says so', async () => {
-    const speaker = await scene.open({ WEBSOCKET_MAX_AGE_MS: '100' });
+    const speaker = await scene.open({ webSocketMaxAgeMs: 100 });
     await passTime(100);
     expect(refusalOf(await speaker.answer())).to.deep.equal([400, 'websocket_connection_limit_reached', '']);
     expect((await speaker.closed).code).to.equal(1000);
   });
 
   it('at its age waits for the response that runs, and serves no other', async () => {
-    const speaker = await scene.open({ WEBSOCKET_MAX_AGE_MS: '300' });
+    const speaker = await scene.open({ webSocketMaxAgeMs: 300 });
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     scene.backend.reply(async (stage) => {
       await released;
@@ -322,7 +322,7 @@ describe('the life of a WebSocket', () => {
   });
 
   it('is kept up by pings', async () => {
-    const speaker = await scene.open({ KEEPALIVE_COMMENT_MS: '20' });
+    const speaker = await scene.open({ keepaliveCommentMs: 20 });
     let pings = 0;
     speaker.ws.on('ping', () => (pings += 1));
     await passTime(3 * 20);
@@ -330,7 +330,7 @@ describe('the life of a WebSocket', () => {
   });
 
   it('has response.in_progress again in long silence', async () => {
-    const speaker = await scene.open({ KEEPALIVE_EVENT_MS: '50', HEADER_HOLD_MS: '0' });
+    const speaker = await scene.open({ keepaliveEventMs: 50, headerHoldMs: 0 });
     scene.backend.reply(stream([], 'hang'));
     speaker.send(CREATE);
     await scene.backend.request(1);

@@ -411,12 +411,12 @@ describe('the admin API', () => {
       }
     });
 
-    it('have new keys by default, and their usage and their requests by themselves', async () => {
-      await open({ DEFAULT_GROUP: 'everybody' });
-      const { body: missing } = await ask('POST /keys', { body: { name: 'k' } });
+    it('have new keys that name them, and their usage and their requests by themselves', async () => {
+      await open();
+      const { body: missing } = await ask('POST /keys', { body: { name: 'k', group: 'everybody' } });
       expect(missing.error?.message).to.equal('There is no group "everybody".');
       const group = await makeGroup({ name: 'everybody' });
-      const [one, other] = [await issue(), await issue({ name: 'apart', group: null })];
+      const [one, other] = [await issue({ name: 'k', group: 'everybody' }), await issue({ name: 'apart' })];
       expect([one.group?.id, other.group]).to.deep.equal([group.id, null]);
       for (const { secret } of [one, one, other]) {
         nowMs += 1;

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { RequestId } from '../../src/contract/ids.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import { parseRequestId } from '../../src/core/ids.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -48,7 +48,7 @@ describe('a request that was cancelled elsewhere while its end was on its way', 
 
   /** Two gateways on one store, which know nothing of each other. */
   async function open<Opened extends TestGateway>(
-    openOne: (settings: Environment, overrides: GatewayOverrides) => Promise<Opened>,
+    openOne: (settings: TestSettings, overrides: GatewayOverrides) => Promise<Opened>,
   ): Promise<readonly [here: Opened, elsewhere: Opened]> {
     const shared = { ...store, close: () => Promise.resolve() };
     const openNext = async (): Promise<Opened> => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
@@ -17,7 +17,7 @@ const KEY = { 'idempotency-key': 'key-1' };
 interface Phase {
   readonly phase: string;
   readonly backend: Script;
-  readonly settings?: Environment;
+  readonly settings?: TestSettings;
   /** What a caller who wants a stream is told; one who wants JSON always gets the error. */
   readonly streamEnds: 'as an error' | 'as an event';
   readonly usage?: 'known';
@@ -33,7 +33,7 @@ const PHASES: readonly Phase[] = [
   {
     phase: 'before the first token, but after the headers of the stream',
     backend: ({ hang }) => hang(),
-    settings: { HEADER_HOLD_MS: '0' },
+    settings: { headerHoldMs: 0 },
     streamEnds: 'as an event',
   },
   { phase: 'in the middle of the text', backend: stream([text('Hello, wor')], 'hang'), streamEnds: 'as an event' },
@@ -90,7 +90,7 @@ describe('a cancel', () => {
   });
 
   async function open(
-    settings: Environment = {},
+    settings: TestSettings = {},
     overrides: { store?: Store } = {},
     kind: Kind = 'stream',
   ): Promise<void> {

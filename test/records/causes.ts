@@ -1,7 +1,7 @@
 /** What can end a request at the backend, and what becomes of its record, its key and the caller (contract, section 6). */
 
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { Reply } from '../support/backend.ts';
 import type { Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
@@ -23,7 +23,7 @@ interface Expected {
 
 interface Cause {
   readonly cause: string;
-  readonly settings?: Environment;
+  readonly settings?: TestSettings;
   readonly backend: Reply;
   readonly json: Expected;
   readonly stream: Expected;
@@ -35,8 +35,8 @@ interface Cause {
 const LIMIT_MS = 500;
 
 /** How long such a cause takes. */
-export function durationMs(settings: Environment = {}): number {
-  return Object.keys(settings).some((name) => name.endsWith('_MS')) ? LIMIT_MS : 0;
+export function durationMs(settings: TestSettings = {}): number {
+  return Object.keys(settings).some((name) => /_MS$|Ms$/.test(name)) ? LIMIT_MS : 0;
 }
 
 interface Refusal {
@@ -60,7 +60,7 @@ const REFUSALS: readonly Refusal[] = [
 const OWN_KEY = { AUTH_MODE: 'static', API_KEYS: 'test-key', UPSTREAM_API_KEY: 'own-key' };
 
 /** Refusals as well, but of what the operator has set: nothing ran, and the caller is not told to mend it. */
-const MISCONFIGURED: readonly { readonly what: string; readonly backend: Reply; readonly settings?: Environment }[] = [
+const MISCONFIGURED: readonly { readonly what: string; readonly backend: Reply; readonly settings?: TestSettings }[] = [
   ...[401, 402, 403].map((status) => ({
     what: `a backend that answers ${status} to the gateway's own key`,
     backend: { json: error('no'), status },
@@ -72,7 +72,7 @@ const MISCONFIGURED: readonly { readonly what: string; readonly backend: Reply; 
 interface Failure {
   readonly what: string;
   readonly backend: Reply;
-  readonly settings?: Environment;
+  readonly settings?: TestSettings;
   readonly status: number;
   readonly code: ErrorCode;
 }
@@ -336,7 +336,7 @@ export const CAUSES: readonly Cause[] = [
     const recorded = record === 'none' ? record : ({ status: 'failed', code, usage: 'none' } as const);
     return {
       cause: `a backend that answers ${status} after the headers of the stream had to go out`,
-      settings: { HEADER_HOLD_MS: '20' },
+      settings: { headerHoldMs: 20 },
       backend: refuseAfter(60, status),
       json: {
         told: { status: status < 500 ? status : 502, code },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import OpenAI, { ConflictError } from 'openai';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
@@ -40,12 +40,12 @@ describe('a repeated request', () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function open(settings: Environment = {}, kind: Kind = 'json'): Promise<void> {
+  async function open(settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
     caller = callerBy(kind, gateway.url);
   }
 
-  async function reopen(settings: Environment = {}, kind: Kind = 'json'): Promise<void> {
+  async function reopen(settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> {
     await gateway.close();
     await open({ DATABASE_URL: `file:${join(folder, 'gateway.db')}`, ...settings }, kind);
   }

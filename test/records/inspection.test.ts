@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { GatewayOverrides } from '../../src/gateway.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
@@ -43,7 +43,7 @@ describe('the records of a caller', () => {
     await workshop.clear();
   });
 
-  async function open(settings: Environment = {}, overrides?: GatewayOverrides): Promise<void> {
+  async function open(settings: TestSettings = {}, overrides?: GatewayOverrides): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
     caller = callerOf(gateway.url);
   }
@@ -237,7 +237,7 @@ describe('the records of a caller', () => {
 
   describe('are found at a status_url', () => {
     const FORWARDED = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example.com' };
-    const places: readonly { where: string; settings: Environment; base: (own: string) => string }[] = [
+    const places: readonly { where: string; settings: TestSettings; base: (own: string) => string }[] = [
       { where: 'where the caller came in', settings: {}, base: (own) => own },
       {
         where: 'at PUBLIC_BASE_URL, with its path and without a second slash',

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
@@ -37,7 +37,7 @@ describe('what ends how', () => {
     await backend.close();
   });
 
-  async function open(settings: Environment = {}, kind: Kind = 'stream'): Promise<void> {
+  async function open(settings: TestSettings = {}, kind: Kind = 'stream'): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
     caller = callerBy(kind, gateway.url);
   }

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import { openStore } from '../../src/store/open.ts';
 import { callerOf, readError, type Caller } from './caller.ts';
 import { answer } from './chunks.ts';
@@ -40,7 +40,7 @@ describe('a record that is being written', () => {
     await backend.close();
   });
 
-  async function open(settings: Environment = {}): Promise<Caller> {
+  async function open(settings: TestSettings = {}): Promise<Caller> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, { store });
     return callerOf(gateway.url);
   }
@@ -53,7 +53,7 @@ describe('a record that is being written', () => {
 
   for (const kind of KINDS) {
     it(`does not hold the backend up, and nothing is told before it is on disk (${kind})`, async () => {
-      await open({ HEADER_HOLD_MS: '0' });
+      await open({ headerHoldMs: 0 });
       const accepting = store.hold('accept');
       const heard = listen(callerBy(kind, gateway.url).create({ ...REQUEST, stream: kind === 'stream' }));
       await accepting;

@@ -154,7 +154,7 @@ describe('the end of a reply', () => {
         expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal('succeeded');
       });
 
-      it(`is awaited even if that takes longer than HEADER_HOLD_MS (${kind})`, async () => {
+      it(`is awaited even if that takes longer than the headers wait (${kind})`, async () => {
         await open();
         backend.reply(answer());
         const recording = store.hold('record');
@@ -260,7 +260,7 @@ describe('the end of a reply', () => {
     expect((await gateway.create({ model: 'm', input: 'Hello' })).status).to.equal(200);
   });
 
-  it('does not wait for a store that is slower than SETTLE_TIMEOUT_MS, which is logged and counted', async () => {
+  it('does not wait for a store that is that is too slow, which is logged and counted', async () => {
     const workshop = makeWorkshop();
     const lines: string[] = [];
     const slow = await workshop.open({ limits: { ...PATIENT, keptWithinMs: 100 } });

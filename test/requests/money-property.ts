@@ -3,6 +3,7 @@
  * from the validated body to the settled record, with a backend in this process that lies.
  */
 
+import { DEFAULT_POLICY } from '../../src/config/backends-file.ts';
 import { rememberUsedFields } from '../../src/core/request/used-fields.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -266,6 +267,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   const rateLimits = createRateLimits({ accounts: store, nowMs: Date.now });
   const services: RespondServices & RelayServices = {
     ...config,
+    policy: () => DEFAULT_POLICY,
     store: watched,
     admission: createAdmission({
       ...config,

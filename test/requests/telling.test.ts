@@ -1,3 +1,4 @@
+import { DEFAULT_POLICY } from '../../src/config/backends-file.ts';
 import { expect } from 'chai';
 import { ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { ApiError } from '../../src/core/errors.ts';
@@ -81,7 +82,7 @@ describe('a request that was accepted', () => {
       estimator: createTokenEstimator(),
       keyOwner: 'gateway' as const,
       duplicateStatus: 409 as const,
-      exposeUpstream: false,
+      policy: () => DEFAULT_POLICY,
       nowMs,
       steadyMs: () => performance.now(),
     };

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { KEEP_YOUNG } from '../../src/process/young-objects.ts';
-import { PATIENT_SETTINGS } from './patient.ts';
 import { until } from './time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
@@ -51,10 +50,9 @@ export async function startGatewayProcess(
     onLog = () => {},
   }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
-  const patience = isImpatient ? {} : PATIENT_SETTINGS;
   const child = spawn(process.execPath, [KEEP_YOUNG, ...(isImpatient ? [] : ['--import', PATIENT]), main], {
     cwd: folder,
-    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...patience, ...settings, ...own },
+    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stderr = text(child.stderr);

@@ -7,11 +7,10 @@
  *     await gateway.close();
  */
 
-import { readConfig, createGateway, type GatewayOverrides } from '../../src/gateway.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import { createGateway, type GatewayOverrides } from '../../src/gateway.ts';
 import { loadAcceptedCallers, type AcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { asDescribed } from './described-gateway.ts';
-import { PATIENT_SETTINGS } from './patient.ts';
+import { readTestConfig, splitSettings, type TestSettings } from './settings.ts';
 
 export const TEST_KEY = 'test-key';
 
@@ -44,17 +43,16 @@ export function allStrangers(): Promise<AcceptedCallers> {
 }
 
 /** Starts it with these settings; `close` is for an `afterEach`. */
-export function openGateway(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
+export function openGateway(settings: TestSettings, overrides?: GatewayOverrides): Promise<TestGateway> {
   return openGatewayAsItIs(settings, { acceptedCallers: ALL_ACCEPTED, ...overrides });
 }
 
 /** As `openGateway`, but the gateway finds out by itself whom the backend accepts. */
-export async function openGatewayAsItIs(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
-  const config = readConfig({
+export async function openGatewayAsItIs(settings: TestSettings, overrides?: GatewayOverrides): Promise<TestGateway> {
+  const config = readTestConfig({
     PORT: '0',
     DATABASE_URL: ':memory:',
     LOG_LEVEL: 'silent',
-    ...PATIENT_SETTINGS,
     ...settings,
   });
   const gateway = await createGateway(config, overrides);
@@ -73,7 +71,7 @@ export async function openGatewayAsItIs(settings: Environment, overrides?: Gatew
       return asDescribed('post /api/v1/responses', reply);
     },
     get: (path) => fetch(`${url}${path}`, { headers }),
-    reload: () => gateway.reload(settings),
+    reload: () => gateway.reload(splitSettings(settings).env),
     drain: () => gateway.drain(),
     close: () => gateway.close(),
   };

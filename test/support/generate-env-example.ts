@@ -6,7 +6,8 @@ export const ENV_EXAMPLE_PATH = join(import.meta.dirname, '../../.env.example');
 
 const HEAD = `# Made from schemas/settings.json by \`npm run types\`. Copy it to .env, which npm start reads, and take away the # of
 # the settings to change. The value after each = is the default; where there is none, the setting is absent.
-# Put a value that holds a # or begins with a quote in single quotes.
+# Put a value that holds a # or begins with a quote in single quotes. NAME_FILE may name a file with the value of NAME, for
+# every secret and for DATABASE_URL, ALERT_WEBHOOK_URL and MODEL_ALIASES.
 `;
 
 /** What the schema says of a setting. */

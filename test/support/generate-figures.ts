@@ -16,7 +16,7 @@ export interface Figures {
   readonly found: string;
 }
 
-export type LongProgram = 'test:kill' | 'test:cluster' | 'test:simulate';
+export type LongProgram = 'lab kill' | 'lab cluster' | 'lab simulate';
 
 /** Keeps what a run has found, and shows it in the guide of the promises. Only with `PUBLISH=1`. */
 export function publishFigures(program: LongProgram, found: string): void {
@@ -38,7 +38,7 @@ export function generateFigures(): string {
   const rows = [
     ...Object.values(readFigures()).map((figures) => [`\`${figures.command}\``, figures.found, figures.date]),
     [
-      '`npm run test:turns`',
+      '`npm run lab turns`',
       `${Object.keys(clients).length} clients in front of ${Object.keys(backends).length} backends, each as in [the table](clients.md#tested-versions)`,
       date,
     ],

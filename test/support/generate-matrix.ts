@@ -16,7 +16,7 @@ export interface Matrix {
   readonly backends: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 }
 
-/** Keeps what a run of `npm run test:turns` has found, and shows it in README and the guide. */
+/** Keeps what a run of `npm run lab turns` has found, and shows it in README and the guide. */
 export function publishMatrix(matrix: Matrix): void {
   writeFileSync(MATRIX_PATH, `${JSON.stringify(matrix, null, 2)}\n`);
   writeAll();
@@ -48,7 +48,7 @@ function showClients({ date, clients, backends }: Matrix): string {
     backend,
     ...names.map((name) => toShare(marks[name] ?? '')),
   ]);
-  return `${toTable(head, rows)}\n\nThis is what \`npm run test:turns\` found on ${date}.`;
+  return `${toTable(head, rows)}\n\nThis is what \`npm run lab turns\` found on ${date}.`;
 }
 
 function toShare(marks: string): string {

@@ -1,4 +1,4 @@
-/** `npm run picture`: runs the first commands of a newcomer, and draws what the terminal showed as an animated SVG. */
+/** `npm run lab picture`: runs the first commands of a newcomer, and draws what the terminal showed as an animated SVG. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

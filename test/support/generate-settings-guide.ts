@@ -12,8 +12,11 @@ Every setting of the gateway, with its default and its meaning.
 <!-- Made from schemas/settings.json by \`npm run types\`. Not to be edited. -->
 
 Set them in the environment or in a \`.env\` file in the folder where the gateway starts. The environment wins over the file.
-A mistake in any setting stops the start with one line for each. \`npm run -s cli -- config\` shows every value and where
+A mistake in any setting stops the start with one line for each. \`./gateway config\` shows every value and where
 it comes from, and hides secrets. [\`.env.example\`](../../.env.example) has the same settings to copy.
+
+\`NAME_FILE\` names a file with the value of \`NAME\`, for every secret and for \`DATABASE_URL\`, \`ALERT_WEBHOOK_URL\` and
+\`MODEL_ALIASES\`: \`GATEWAY_SECRET_FILE=/run/secrets/gateway-secret\`.
 
 The end of a name is the unit: \`_MS\` is milliseconds, \`_S\` seconds, \`_DAYS\` days, \`_BYTES\` bytes, \`_TOKENS\` tokens.
 `;
@@ -24,11 +27,10 @@ const GROUPS = [
   ['Backend', 'UPSTREAM_BASE_URL'],
   ['Callers', 'AUTH_MODE'],
   ['Records and processes', 'DATABASE_URL'],
-  ['Prices', 'PRICES_FILE'],
-  ['Translation', 'COMPACTION_MODEL'],
+  ['Translation', 'HOSTED_TOOLS'],
   ['Limits', 'MAX_BODY_BYTES'],
   ['Timeouts', 'CONNECT_TIMEOUT_MS'],
-  ['Logs and metrics', 'LOG_LEVEL'],
+  ['Logs, metrics and alerts', 'LOG_LEVEL'],
 ] as const satisfies readonly (readonly [string, keyof typeof settings.properties])[];
 
 /** The text of the guide: a table for each group of settings. */

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { issueSecret } from '../../src/accounts/keys.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from './settings.ts';
 import type { KeyDraft, KeyLimits, StoredKey } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -42,7 +42,7 @@ export interface IssuedKey {
 
 /** Opens it at the start of a minute, with the prices above and a store in memory; `close` is for an `afterEach`. */
 export async function openManagedGateway(
-  settings: Environment,
+  settings: TestSettings,
   overrides: GatewayOverrides = {},
 ): Promise<ManagedGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'managed-'));

@@ -26,7 +26,7 @@ export function openOnlyBackend(spec: Partial<BackendSpec> = {}): Backends {
   const unasked = () => Promise.reject(new Error('it is asked in another way'));
   return createBackends([onlyBackend(spec)], {
     keyOwner: 'caller',
-    queueTimeoutMs: 1000,
+    policy: () => ({ queueTimeoutMs: 1000 }),
     nowMs: () => 0,
     onChange: () => undefined,
     open: () => ({

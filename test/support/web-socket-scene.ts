@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from './settings.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { ResponseResource, WebSocketError } from '../../src/contract/types.ts';
 import { answer } from '../records/chunks.ts';
@@ -12,7 +12,7 @@ export interface Scene {
   readonly backend: ScriptedBackend;
   readonly gateway: TestGateway;
   /** Opens the gateway, and a first WebSocket. */
-  open(settings?: Environment, overrides?: GatewayOverrides): Promise<ConnectionContext>;
+  open(settings?: TestSettings, overrides?: GatewayOverrides): Promise<ConnectionContext>;
   speak(options?: SpeakOptions): Promise<ConnectionContext>;
 }
 

@@ -38,7 +38,7 @@ export function accountFields(isNew, inGroup) {
     name: 'group',
     label: 'Group',
     suggestions: inGroup?.groups ?? [],
-    hint: isNew ? 'Empty for DEFAULT_GROUP, if there is one.' : 'Empty for none.',
+    hint: 'Empty for none.',
   };
   return [
     { name: 'name', label: 'Name' },

@@ -43,7 +43,7 @@ export function summaryOf({ response, failure }: Pick<Translator, 'response' | '
 const SAID_NOTHING = 'The backend was asked for a summary and wrote none.';
 const NO_ROOM =
   'The backend reached the limit of the summary before it wrote a word of it, perhaps by thinking. ' +
-  'The operator of the gateway can raise COMPACTION_MAX_OUTPUT_TOKENS.';
+  'The operator of the gateway can set a COMPACTION_MODEL that thinks less.';
 
 function noSummary(message: string): ApiError {
   return new ApiError('upstream_invalid_response', { message });

@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
 import { mergeModelLists } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
-import type { Route } from '../../core/routes.ts';
+import type { BackendPolicy, Route } from '../../core/routes.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
@@ -41,7 +41,7 @@ export interface PassthroughOptions {
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
   /** Whether the lists of models may name the backends. */
-  readonly exposeUpstream: boolean;
+  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
   readonly preparation: Pick<Preparation, 'route'>;
   readonly nowMs: () => number;
 }
@@ -220,7 +220,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
     const { backendHeaders: headers } = callerOf(res);
     const merged = await mergeModelLists(backends.specs, { headers, keyOwner, signal: untilServed(res) });
     if (merged.failure !== null) throw merged.failure;
-    const data = merged.models.map(({ model, backends }) => (options.exposeUpstream ? { ...model, backends } : model));
+    const data = merged.models.map(({ model, backends }) =>
+      options.policy().exposesUpstream ? { ...model, backends } : model,
+    );
     const list = { object: 'list', data };
     // A client that left has ended the lookup, and the list may lack what had not come.
     if (!res.closed) keep(list);

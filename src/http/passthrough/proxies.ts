@@ -3,7 +3,7 @@ import type { Backends, SingleBackend, Try, TryEnd } from '../../backend/backend
 import { MAX_TRIES } from '../../backend/failover.ts';
 import { withKey } from '../../backend/key-headers.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Route } from '../../core/routes.ts';
+import type { BackendPolicy, Route } from '../../core/routes.ts';
 import { noteUpstream } from '../../requests/facts.ts';
 import { replyHeadOf } from '../incoming.ts';
 import type { Forwarding, Proxy } from './relay.ts';
@@ -22,11 +22,11 @@ export interface Proxies {
 export interface ProxiesOptions {
   readonly backends: Pick<Backends, 'begin'>;
   readonly proxyOf: (backend: SingleBackend) => Proxy;
-  readonly exposeUpstream: boolean;
+  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
 }
 
 /** Forwards to the best backend of a route, and to the next where no connection could be made. */
-export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOptions): Proxies {
+export function createProxies({ backends, proxyOf, policy }: ProxiesOptions): Proxies {
   async function beginFor(
     res: Response,
     { route, caller }: Pick<RoutedForwarding, 'route' | 'caller'>,
@@ -51,7 +51,7 @@ export function createProxies({ backends, proxyOf, exposeUpstream }: ProxiesOpti
         const place = await beginFor(res, { route, caller }, tried);
         const { spec, chat } = place;
         tried.add(spec.name);
-        noteUpstream(replyHeadOf(res), spec, exposeUpstream);
+        noteUpstream(replyHeadOf(res), spec, policy().exposesUpstream);
         try {
           const backendHeaders = withKey(forwarding.backendHeaders, spec);
           await proxyOf(chat).forward(req, res, { ...forwarding, backendHeaders });

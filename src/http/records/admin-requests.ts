@@ -73,6 +73,6 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
 
 /** Returns the record as the operator sees it: with its key, its group and its backend. */
 export function toAdminRequest(record: OwnedRecord, baseUrl: string): AdminRequest {
-  const shown = toRecord(record, { baseUrl, exposeUpstream: true });
+  const shown = toRecord(record, { baseUrl, exposesUpstream: true });
   return { ...shown, key: labelCaller(record.caller), group: record.groupId };
 }

@@ -1,3 +1,4 @@
+import type { BackendPolicy } from '../../core/routes.ts';
 import type { Request, RequestHandler } from 'express';
 import { ApiError, isErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
@@ -18,7 +19,7 @@ export interface RequestRoutesOptions {
   readonly running: RunningRequests;
   readonly identities: Identities;
   readonly publicBaseUrl: string | null;
-  readonly exposeUpstream: boolean;
+  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
 }
 
 export interface RequestRoutes {
@@ -34,9 +35,9 @@ export function createRequestRoutes({
   running,
   identities,
   publicBaseUrl,
-  exposeUpstream,
+  policy,
 }: RequestRoutesOptions): RequestRoutes {
-  const shown = (req: Request): ShownRecord => ({ baseUrl: baseUrlOf(req, publicBaseUrl), exposeUpstream });
+  const shown = (req: Request): ShownRecord => ({ baseUrl: baseUrlOf(req, publicBaseUrl), ...policy() });
   return {
     async show(req, res) {
       const record = await store.find(callerOf(res).identity, toId(req.params.id));

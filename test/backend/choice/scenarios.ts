@@ -19,7 +19,7 @@ export function oneGateway(requests: number): Readonly<Record<string, Scenario>>
   return {
     'nothing fails': well,
     'replicas fail': failing,
-    'replicas fail, `FAILOVER=safe`': { ...failing, failover: 'safe' },
+    'replicas fail, failover `safe`': { ...failing, failover: 'safe' },
     'replicas fail, a fifth has one prefix': { ...failing, hotShare: 0.2 },
     'replicas fail, a third more requests': {
       ...busy,

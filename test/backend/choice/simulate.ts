@@ -126,7 +126,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
     const bySpec = new Map(specs.map(({ name }, index) => [name, replicas[index]]));
     const backends = createBackends(specs, {
       keyOwner: 'gateway',
-      queueTimeoutMs: QUEUE_TIMEOUT_MS,
+      policy: () => ({ queueTimeoutMs: QUEUE_TIMEOUT_MS }),
       nowMs,
       onChange({ state }) {
         if (state === 'resting') rests += 1;
@@ -140,7 +140,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
     const { failover } = scenario;
     const chat = createFailover({
       backends,
-      failover,
+      policy: () => ({ failover }),
       firstByteTimeoutMs: FIRST_BYTE_TIMEOUT_MS,
       headerHoldMs: FIRST_BYTE_TIMEOUT_MS,
       nowMs,

@@ -1,4 +1,4 @@
-/** `npm run test:choice`: prints the tables of the guide of several backends, and writes them there with `PUBLISH=1`. */
+/** `npm run lab choice`: prints the tables of the guide of several backends, and writes them there with `PUBLISH=1`. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

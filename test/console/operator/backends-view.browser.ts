@@ -20,7 +20,7 @@ describe('the backends of the operator', () => {
         { name: 'gpu-b', base_url: baseUrl, dialect: 'vllm', models: ['other'], weight: 2 },
       ];
       writeFileSync(file, JSON.stringify({ backends }));
-      return { BACKENDS_FILE: file, FAILOVER: 'safe' };
+      return { BACKENDS_FILE: file };
     },
   });
 

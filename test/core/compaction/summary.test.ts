@@ -50,7 +50,7 @@ describe('a summary', () => {
     {
       name: 'that was all thought',
       chunks: [chunkOf({ reasoning: 'Hm' }, 'length')],
-      says: /COMPACTION_MAX_OUTPUT_TOKENS/,
+      says: /COMPACTION_MODEL/,
     },
     { name: 'that a filter stopped', chunks: [chunkOf({ content: 'It' }, 'content_filter')], says: /filter/ },
     { name: 'that never came', chunks: [], says: /no answer/ },

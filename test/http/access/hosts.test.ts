@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import type { Environment } from '../../../src/config/settings.ts';
+import type { TestSettings } from '../../support/settings.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
@@ -23,7 +23,7 @@ describe('the host that a request names', () => {
     gateway = undefined;
   });
 
-  async function ask(path: string, headers: Record<string, string>, settings: Environment = {}) {
+  async function ask(path: string, headers: Record<string, string>, settings: TestSettings = {}) {
     gateway ??= await openGateway(settings);
     const { port } = new URL((path === '/metrics' ? gateway.metricsUrl : undefined) ?? gateway.url);
     const asked = request(`http://localhost:${port}${path}`, {
@@ -105,15 +105,15 @@ describe('the host that a request names', () => {
     expect((await ask('/api/v1/requests', { host: 'LOCALHOST' })).status).to.equal(200);
   });
 
-  for (const { api, metrics, status } of [
-    { api: '127.0.0.1', metrics: '0.0.0.0', status: 200 },
-    { api: '0.0.0.0', metrics: '127.0.0.1', status: 421 },
+  for (const { token, status } of [
+    { token: 'a-token-of-enough-letters', status: 401 },
+    { token: '', status: 421 },
   ]) {
-    it(`is a ${status} on the port of the metrics on ${metrics} while the API is on ${api}`, async () => {
+    it(`is a ${status} on the port of the metrics with METRICS_TOKEN=${token}, while the API is open to all`, async () => {
       const settings = {
         UPSTREAM_BASE_URL: 'http://backend.test/v1',
-        HOST: api,
-        METRICS_HOST: metrics,
+        HOST: '0.0.0.0',
+        METRICS_TOKEN: token,
         METRICS_PORT: '0',
       };
       expect((await ask('/metrics', { host: '10.0.0.5:9090' }, settings)).status).to.equal(status);

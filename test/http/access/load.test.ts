@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { AdminLimitList } from '../../../src/contract/types.ts';
@@ -172,27 +171,5 @@ describe('the limits of what runs at once', () => {
       expect(await statusOf(send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end())).to.equal(429);
       first.destroy();
     });
-  });
-
-  describe('MAX_REQUESTS_PER_SOCKET', () => {
-    for (const { limit, connections } of [
-      { limit: '0', connections: ['keep-alive', 'keep-alive', 'keep-alive'] },
-      { limit: '2', connections: ['keep-alive', 'close', 'keep-alive'] },
-    ]) {
-      it(`${limit} ends a connection accordingly`, async () => {
-        await open({ MAX_REQUESTS_PER_SOCKET: limit });
-        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-        const seen: unknown[] = [];
-        for (let count = 0; count < 3; count++) {
-          const [reply] = (await once(request(`${gateway.url}/healthz`, { agent }).end(), 'response')) as [
-            IncomingMessage,
-          ];
-          await text(reply);
-          seen.push(reply.headers.connection);
-        }
-        agent.destroy();
-        expect(seen).to.deep.equal(connections);
-      });
-    }
   });
 });

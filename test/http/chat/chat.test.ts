@@ -6,7 +6,7 @@ import OpenAI, { APIError, BadRequestError } from 'openai';
 import { parseRequestId } from '../../../src/core/ids.ts';
 import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
 import type { GatewayOverrides } from '../../../src/gateway.ts';
-import type { Environment } from '../../../src/config/settings.ts';
+import type { TestSettings } from '../../support/settings.ts';
 import { API_HEADERS } from '../../../src/http/access/security-headers.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -68,7 +68,7 @@ describe('chat completions which are counted', () => {
   });
 
   async function open(
-    settings: Environment = {},
+    settings: TestSettings = {},
     key: Parameters<ManagedGateway['issue']>[0] = {},
     overrides?: GatewayOverrides,
   ): Promise<void> {
@@ -1073,7 +1073,7 @@ describe('chat completions which are counted', () => {
 });
 
 /** The mode of the keys is what this file is about. */
-function ownKeyOnly({ AUTH_MODE: _mode, API_KEYS: _keys, ...settings }: Environment = {}): Environment {
+function ownKeyOnly({ AUTH_MODE: _mode, API_KEYS: _keys, ...settings }: TestSettings = {}): TestSettings {
   return settings;
 }
 

@@ -1,3 +1,4 @@
+import { DEFAULT_POLICY } from '../../../src/config/backends-file.ts';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
@@ -75,9 +76,9 @@ describe('passthrough', () => {
     });
     const passthrough = createPassthrough({
       backends,
-      proxies: createProxies({ backends, proxyOf: () => proxy, exposeUpstream: false }),
+      proxies: createProxies({ backends, proxyOf: () => proxy, policy: () => DEFAULT_POLICY }),
       passthroughPaths: [],
-      exposeUpstream: false,
+      policy: () => DEFAULT_POLICY,
       models: { present: null },
       prices: { present: null },
       refusals: { any: () => false, forModel: () => [] },

@@ -8,7 +8,7 @@ export interface Fault {
   readonly heal: (backend: BackendProcess) => Promise<void> | void;
   /** Whether it is over while callers still ask; else it lasts until all of them have their reply. */
   readonly isShort?: boolean;
-  /** A request fails with this if it may have run: after output, and with `FAILOVER=safe` before output too. */
+  /** A request fails with this if it may have run: after output, and with failover safe before output too. */
   readonly code?: ErrorCode;
   /** Whether it can hit a reply that has begun. */
   readonly breaksReplies?: boolean;

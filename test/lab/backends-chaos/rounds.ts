@@ -132,7 +132,7 @@ function settingsOf({
 }): Readonly<Record<string, string>> {
   const [backendsFile, pricesFile] = [join(folder, 'backends.json'), join(folder, 'prices.json')];
   const listed = [...backends].map(([name, { baseUrl }]) => ({ name, base_url: baseUrl }));
-  writeFileSync(backendsFile, JSON.stringify({ backends: listed }));
+  writeFileSync(backendsFile, JSON.stringify({ backends: listed, failover, expose_upstream: true }));
   writeFileSync(pricesFile, '{"currency": "USD", "models": {"m": {"input": "2", "output": "10"}}}');
   return {
     AUTH_MODE: 'managed',
@@ -140,8 +140,6 @@ function settingsOf({
     GATEWAY_SECRET: randomUUID().repeat(2),
     PRICES_FILE: pricesFile,
     BACKENDS_FILE: backendsFile,
-    FAILOVER: failover,
-    EXPOSE_UPSTREAM: 'true',
     DATABASE_URL: `file:${file}`,
     FIRST_BYTE_TIMEOUT_MS: String(FIRST_BYTE_TIMEOUT_MS),
     IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),

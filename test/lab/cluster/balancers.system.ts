@@ -82,7 +82,6 @@ if (server !== undefined) {
         // The backend sees by the path which gateway asks.
         UPSTREAM_BASE_URL: backend.baseUrl.replace('/v1', `/${place}/v1`),
         DATABASE_URL: database.url,
-        DATABASE_POOL_SIZE: '3',
         GATEWAY_SECRET: 'the same secret for both gateways',
         AUTH_MODE: 'static',
         API_KEYS: TEST_KEY,

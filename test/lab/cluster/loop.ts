@@ -1,5 +1,5 @@
 /**
- * `npm run test:cluster`, with another number of minutes as its argument: three gateways on one PostgreSQL under random load,
+ * `npm run lab cluster`, with another number of minutes as its argument: three gateways on one PostgreSQL under random load,
  * which are killed and paused while their database is restarted. Ends with 1 when a promise is broken.
  */
 import { parseArgs } from 'node:util';
@@ -32,7 +32,7 @@ try {
     console.log('all promises were kept');
     const faults = [...report.faults.counts].map(([name, times]) => `${times} × ${name}`);
     publishFigures(
-      'test:cluster',
+      'lab cluster',
       `${report.diary.attempts.length} requests to three gateways on one PostgreSQL during ${faults.join(', ')}`,
     );
   } else process.exitCode = 1;

@@ -133,7 +133,6 @@ export function clusterSettings({
     UPSTREAM_BASE_URL: backendUrl,
     DATABASE_URL: databaseUrl,
     // Other tests use the server too.
-    DATABASE_POOL_SIZE: '3',
     GATEWAY_SECRET: 'the same secret for all gateways of a cluster',
     // Of the load balancer: a record is the same, whoever shows it.
     PUBLIC_BASE_URL: 'http://gateway.example.com',

@@ -1,5 +1,5 @@
 /**
- * `npm run test:kill -- 500 'over WebSockets'`: so many rounds of each kind, or of the kinds that are named. It is the long
+ * `npm run lab kill -- 500 'over WebSockets'`: so many rounds of each kind, or of the kinds that are named. It is the long
  * version of test/gateway/kill.system.ts.
  */
 
@@ -20,7 +20,7 @@ for (const kind of kinds.filter((kind) => named.length === 0 || named.includes(k
   for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += report[name];
 }
 publishFigures(
-  'test:kill',
+  'lab kill',
   `${sums.rounds} times kill -9: ${sums.acknowledged} requests that clients knew of, ${sums.interrupted} of them ` +
     `interrupted; ${sums.killedStarts} starts killed too`,
 );

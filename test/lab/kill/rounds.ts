@@ -61,8 +61,6 @@ export async function runKillRounds(
     DATABASE_URL: `file:${file}`,
     // The port is another one after each start, and a record is to stay the same.
     PUBLIC_BASE_URL: 'http://gateway.example.com',
-    // No reply goes out before its record is final, however slow the disk is.
-    SETTLE_TIMEOUT_MS: '600000',
   };
   const ledger = createLedger();
   let killedStarts = 0;

@@ -142,7 +142,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'another backend after one that may have run the request',
     file: 'backend/failover.ts',
-    right: "return hasRefused(thrown) || (failover === 'any' && blameOf(thrown) === 'answer');",
+    right: "return hasRefused(thrown) || (policy().failover === 'any' && blameOf(thrown) === 'answer');",
     wrong: "return blameOf(thrown) !== 'request';",
     within: 2000,
   },

@@ -1,4 +1,4 @@
-/** `npm run test:simulate -- --seed N --histories M`: ends with 1 when a history breaks a promise. */
+/** `npm run lab simulate -- --seed N --histories M`: ends with 1 when a history breaks a promise. */
 
 import { parseArgs } from 'node:util';
 import { SEED } from '../../support/property.ts';
@@ -20,8 +20,8 @@ const { user, system } = process.cpuUsage(begun);
 console.log(`${tried} histories with --seed ${seed}, in ${((user + system) / 1e6).toFixed(1)} s of processor time`);
 if (text === undefined) {
   console.log('all promises were kept');
-  publishFigures('test:simulate', `${tried} histories of requests to two gateways, in any order of events`);
+  publishFigures('lab simulate', `${tried} histories of requests to two gateways, in any order of events`);
 } else {
-  console.log(`${text}\n\nTo see it again: npm run test:simulate -- --seed ${seed} --path ${path}`);
+  console.log(`${text}\n\nTo see it again: npm run lab simulate -- --seed ${seed} --path ${path}`);
   process.exitCode = 1;
 }

@@ -63,7 +63,7 @@ export interface Create {
 
 export const STORE_FAULTS = ['busy', 'full', 'lost before', 'lost after', 'lost, and taken later'] as const;
 
-/** How many there are, and what `FAILOVER` says. */
+/** How many there are, and what BACKENDS_FILE says of failover. */
 export const BACKENDS = ['one', 'safe', 'any'] as const;
 
 /** What limits the first caller, where the gateway issues the keys. */

@@ -9,7 +9,7 @@ import { createRateLimits } from '../../../src/accounts/rates.ts';
 import { createBackends } from '../../../src/backend/backends.ts';
 import { createFailover } from '../../../src/backend/failover.ts';
 import { createChatBackend } from '../../../src/backend/chat.ts';
-import { readConfig } from '../../../src/config/config.ts';
+import { readTestConfig } from '../../support/settings.ts';
 import type { RequestId } from '../../../src/contract/ids.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import { toKeyId, toRequestId, toUniquePart, type UniquePart } from '../../../src/core/ids.ts';
@@ -69,13 +69,13 @@ const BACKENDS = ['a', 'b'] as const;
 const LOG = { info: () => undefined, warn: () => undefined };
 
 // These are the same for all histories, and take long to make.
-const config = readConfig({
+const config = readTestConfig({
   UPSTREAM_BASE_URL: 'http://backend.test/a/v1',
   DEFAULT_MAX_OUTPUT_TOKENS: '50',
   FIRST_BYTE_TIMEOUT_MS: String(SILENCE_MS),
   IDLE_TIMEOUT_MS: String(SILENCE_MS),
   // Shorter than the database may take.
-  HEADER_HOLD_MS: '500',
+  headerHoldMs: 500,
 });
 const identities = createIdentities(SECRET, null);
 const sealers = createSealers(SECRET, null);
@@ -338,9 +338,14 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
         maxConcurrent: areSeveral ? 2 : null,
       }),
     );
+    const policy = () => ({
+      failover: history.backends === 'any' ? ('any' as const) : ('safe' as const),
+      queueTimeoutMs: QUEUE_MS,
+      exposesUpstream: false,
+    });
     const backends = createBackends(specs, {
       keyOwner,
-      queueTimeoutMs: QUEUE_MS,
+      policy,
       nowMs: time.nowMs,
       onChange: () => undefined,
       open: ({ baseUrl }) => ({
@@ -350,13 +355,14 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
     });
     const failover = createFailover({
       backends,
-      failover: history.backends === 'any' ? 'any' : 'safe',
+      policy,
       firstByteTimeoutMs: SILENCE_MS,
       headerHoldMs: config.headerHoldMs,
       nowMs: time.nowMs,
     });
     const services: GatewayProcess['services'] = {
       ...config,
+      policy,
       store,
       running,
       identities,

@@ -56,8 +56,6 @@ export async function runChaos(options: {
   const settings = {
     ...clusterSettings({ folder, backendUrl: backend.baseUrl, databaseUrl: database.url }),
     DRAIN_TIMEOUT_MS: '4000',
-    // No end is told before it is on disk, so no record may say another one.
-    SETTLE_TIMEOUT_MS: '600000',
   };
   const log: string[] = [];
   let stderr = '';
