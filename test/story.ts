@@ -1,5 +1,5 @@
 /**
- * `npm run story`: which files one request runs through, by V8's own count. Opens a gateway in this process, sends it one JSON
+ * `npm run lab story`: which files one request runs through, by V8's own count. Opens a gateway in this process, sends it one JSON
  * request and one stream, and prints the files and functions that ran, and the files that a reader has to open to follow a JSON
  * request from `requests/respond.ts` to the doors of the other rooms.
  */

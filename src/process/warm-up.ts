@@ -1,4 +1,4 @@
-/** `npm ci` runs this in a clone, so that the first start finds compiled sources. */
+/** A part of `npm ci` in a clone, so that the first start finds compiled sources. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findNodeProblem } from './node-version.ts';

@@ -330,7 +330,7 @@ describe('Codex CLI with an alias of the model', () => {
 });
 
 describe('Codex CLI, where the model is slow', () => {
-  const scene = useCodex({ settings: { KEEPALIVE_EVENT_MS: '300' } });
+  const scene = useCodex({ settings: { keepaliveEventMs: 300 } });
 
   it('waits longer than it would for a silent stream', async () => {
     scene.backend.plays({ text: SPECIAL, pauseMs: 2500 });

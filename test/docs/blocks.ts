@@ -67,13 +67,13 @@ const RULES: readonly Rule[] = [
   // A text is an output, but for these.
   { language: 'text', has: /^docker (?:build|run|exec|compose) /m, how: 'not run' },
   { language: 'text', has: /^pg_dump /m, how: 'postgres' },
-  { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'postgres' },
+  { language: 'text', has: /^\.\/gateway db migrate --to postgres:/m, how: 'postgres' },
   // test/clients/run.test.ts runs it.
-  { language: 'text', has: /^npm run -s cli (?:--prefix \S+ )?-- run /m, how: 'not run' },
+  { language: 'text', has: /^\S+\/gateway run /m, how: 'not run' },
   // test/package/installed.ts runs it.
   { language: 'text', has: /^npx --no-install responses-gateway /m, how: 'not run' },
   // Asks a gateway that runs with several backends. `test/cli/backends.test.ts` has its table.
-  { language: 'text', has: /^\$ npm run -s cli -- backends$/m, how: 'not run' },
+  { language: 'text', has: /^\$ \.\/gateway backends$/m, how: 'not run' },
   { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'traces' },
   { language: 'text', has: /^npx node --import \.\/tracing\.mjs /m, how: 'traces' },
   // What CI runs, or what would run this test again. names.test.ts looks for the scripts.

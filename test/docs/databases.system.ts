@@ -50,7 +50,7 @@ if (server !== undefined) {
     async function type(command: string, databaseUrl: string): Promise<string> {
       const typed = command
         .replaceAll(EXAMPLE, database.url)
-        .replaceAll('npm run -s cli --', CLI)
+        .replaceAll('./gateway', CLI)
         .replaceAll('PGPASSWORD=… ', '');
       const { stdout } = await run('bash', ['--norc', '-euc', typed], {
         cwd: folder,

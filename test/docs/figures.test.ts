@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import packageJson from '../../package.json' with { type: 'json' };
 import { generateFigures, PROMISES_PATH, readFigures } from '../support/generate-figures.ts';
 
 describe('the figures in the guide of the promises', () => {
@@ -9,10 +9,11 @@ describe('the figures in the guide of the promises', () => {
   });
 
   it('are of programs that there are', () => {
+    const lab = readFileSync(join(import.meta.dirname, '../lab/run.ts'), 'utf8');
     const figures = Object.entries(readFigures());
-    expect(figures.map(([program]) => program)).to.include.members(['test:kill', 'test:cluster', 'test:simulate']);
+    expect(figures.map(([program]) => program)).to.include.members(['lab kill', 'lab cluster', 'lab simulate']);
     for (const [program, { command, found }] of figures) {
-      expect(packageJson.scripts).to.have.property(program);
+      expect(lab).to.include(`\n  ${program.replace('lab ', '')}: {`);
       expect(command.startsWith(`npm run ${program}`), command).to.equal(true);
       expect(found).to.match(/\d/);
     }

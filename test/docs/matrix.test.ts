@@ -12,7 +12,7 @@ describe('the matrix of clients and backends', () => {
     });
   }
 
-  it('is of the clients that are installed now (else: PUBLISH=1 npm run test:turns)', () => {
+  it('is of the clients that are installed now (else: PUBLISH=1 npm run lab turns)', () => {
     const versions: Readonly<Record<string, string>> = {
       ...clientsPackage.dependencies,
       ...clientsPackage.optionalDependencies,

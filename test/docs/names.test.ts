@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import packageJson from '../../package.json' with { type: 'json' };
 import settings from '../../schemas/settings.json' with { type: 'json' };
+import { isGone } from '../../src/config/gone-settings.ts';
 import { ERRORS } from '../../src/core/errors.ts';
 import clients from '../clients/package.json' with { type: 'json' };
 import { howIsRun } from './blocks.ts';
@@ -18,9 +19,12 @@ const ALL = DOCUMENTS.map(({ text }) => text).join('\n');
 for (const { path, text } of DOCUMENTS) {
   describe(`names in ${path}`, () => {
     it('are those of settings, where they look like one', () => {
-      const known = new Set([...Object.keys(settings.properties), ...OTHER_VARIABLES]);
+      const names = Object.keys(settings.properties);
+      const known = new Set([...names, ...names.map((name) => `${name}_FILE`), 'NAME_FILE', ...OTHER_VARIABLES]);
       const named = text.matchAll(/(?<![\w.$-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?=[=`])/g);
-      expect([...named].map(([, name = '']) => name).filter((name) => !known.has(name))).to.deep.equal([]);
+      expect([...named].map(([, name = '']) => name).filter((name) => !known.has(name) && !isGone(name))).to.deep.equal(
+        [],
+      );
     });
 
     it('are those of tests that there are', () => {
@@ -32,6 +36,9 @@ for (const { path, text } of DOCUMENTS) {
       const scripts = new Set(Object.keys(packageJson.scripts));
       const named = [...text.matchAll(/\bnpm run (?:-s |--silent )?([\w:]+)/g)].map(([, name = '']) => name);
       expect(named.filter((name) => !scripts.has(name))).to.deep.equal([]);
+      const lab = readFileSync(join(ROOT, 'test/lab/run.ts'), 'utf8');
+      const programs = [...text.matchAll(/\bnpm run lab (\w+)/g)].map(([, name = '']) => name);
+      expect(programs.filter((name) => !lab.includes(`\n  ${name}: {`))).to.deep.equal([]);
     });
 
     it('are one base URL and one key in all examples', () => {

@@ -13,7 +13,7 @@ describe('the picture of README', () => {
     this.skip();
   });
 
-  it('shows what its commands print today (else: npm run picture)', async () => {
+  it('shows what its commands print today (else: npm run lab picture)', async () => {
     const now = readPicture(drawTerminal(await recordTerminal()));
     expect(readPicture().map(toComparable)).to.deep.equal(now.map(toComparable));
   });

@@ -11,8 +11,8 @@ import { ROOT } from './documents.ts';
 const run = promisify(execFile);
 const GATEWAY = 'http://127.0.0.1:8080';
 const CLI = `'${process.execPath}' '${join(ROOT, 'src/cli/main.ts')}'`;
-/** The default, and tokens counted as they are on a machine that has time. */
-const SETTINGS = { DATABASE_URL: 'file:./data/gateway.db', TOKEN_COUNT_TIMEOUT_MS: '60000' };
+/** The default. */
+const SETTINGS = { DATABASE_URL: 'file:./data/gateway.db' };
 /** What curl says of each reply, on stderr. */
 const STATUS = /^status (\d+)$/gm;
 
@@ -27,7 +27,7 @@ const COMMANDS: readonly { readonly begins: RegExp; readonly how: 'shell' | 'sta
   // Without it there would be no test.
   { begins: /^npm ci$/, how: 'done' },
   { begins: /^npm start$/, how: 'start' },
-  { begins: /^(?:npm run -s cli -- |curl |export |cat > |node -p )/, how: 'shell' },
+  { begins: /^(?:\.\/gateway |curl |export |cat > |node -p )/, how: 'shell' },
 ];
 
 export function openShell(): Shell {
@@ -74,7 +74,7 @@ export function openShell(): Shell {
   function fillIn(command: string, url: string): string {
     return command
       .replaceAll(GATEWAY, url)
-      .replaceAll(/^npm run -s cli --/gm, CLI)
+      .replaceAll(/^\.\/gateway\b/gm, CLI)
       .replaceAll(
         /\b(rgk_|req_)…/g,
         (_, kind: string) => printed.match(new RegExp(`${kind}\\w{32,}`, 'g'))?.at(-1) ?? '',

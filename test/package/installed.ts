@@ -119,7 +119,7 @@ describe('the package', () => {
   });
 
   it('counts input tokens, by a thread and a vocabulary of its own', async () => {
-    const url = await startByNpx('demo', { TOKEN_COUNT_TIMEOUT_MS: '60000' });
+    const url = await startByNpx('demo');
     const reply = await create(url, { model: 'demo', input: 'Hello' }, { path: '/responses/input_tokens' });
     expect(await reply.json()).to.include({ input_tokens: 8, estimated_by: 'o200k_base' });
   });

@@ -6,7 +6,7 @@ import { until } from '../../support/time.ts';
 import type { Move } from './attackers.ts';
 import { answerAsAsked, COST_MICRO, openScene, print, serveHonest, startAttackers, type Scene } from './scene.ts';
 
-/** `npm run test:adversary` sets it to a minute. */
+/** `npm run lab adversary` sets it to a minute. */
 const SECONDS = Number(process.env['ADVERSARY_SECONDS'] ?? 3);
 const MOVES_PER_SECOND = 110;
 const MOVES: readonly Move[] = [

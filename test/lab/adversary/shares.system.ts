@@ -13,7 +13,7 @@ import { answerInJson, openScene, print, serveHonest, startAttackers, type Scene
 const MIB = 1024 * 1024;
 const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
 
-/** `npm run test:adversary` sets it to a minute. */
+/** `npm run lab adversary` sets it to a minute. */
 const IS_LONG = Number(process.env['ADVERSARY_SECONDS'] ?? 3) >= 30;
 const REQUESTS = IS_LONG ? 5000 : 200;
 const ATTACKERS = ['a made-up key', 'a poor key'] as const;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: the gateway beside what people would use instead. The targets take turns within each round, so that
+ * `npm run lab bench`: the gateway beside what people would use instead. The targets take turns within each round, so that
  * whatever else the machine does hits all of them; read the ratios, not the figures.
  */
 import { execFileSync } from 'node:child_process';

@@ -13,7 +13,7 @@ const NAMES = Object.keys(GROUPS) as GroupName[];
 
 /** What the command line asks for. Ends the process with a help text, or with one line about a mistake. */
 export function readOptions(): Options {
-  const { only, rounds, quick, beside } = new Command('npm run bench --')
+  const { only, rounds, quick, beside } = new Command('npm run lab bench --')
     .description('Measures the gateway beside what people would use instead, interleaved in one run.')
     .addOption(new Option('--only <groups>', 'some of the groups below, separated by commas').argParser(toGroupNames))
     .addOption(new Option('--rounds <number>', 'how often; medians are shown').argParser(toCount).default(5))

@@ -1,4 +1,4 @@
-/** `npm run bench:profile`: where the CPU of a target goes under a load. Only its main thread is seen, not the writer of the records. */
+/** `npm run lab profile`: where the CPU of a target goes under a load. Only its main thread is seen, not the writer of the records. */
 import type { Profiler } from 'node:inspector';
 import { Command, Option } from 'commander';
 import type { Window } from './load.ts';
@@ -26,7 +26,7 @@ stayOn('load');
 const stage = await openStage();
 try {
   const names = stage.kinds.map(({ name }) => name);
-  const options = new Command('npm run bench:profile --')
+  const options = new Command('npm run lab profile --')
     .description('Writes a CPU profile of a target under a load, and shows which functions used the time.')
     .addOption(new Option('--load <load>', 'what to ask').choices(Object.keys(LOADS)).default('json'))
     .addOption(new Option('--concurrency <number>', 'how many at a time,').argParser(Number).default(64))

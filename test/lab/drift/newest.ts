@@ -1,4 +1,4 @@
-/** `npm run drift`: names that the newest published packages of clients have, and no table here. */
+/** `npm run lab drift`: names that the newest published packages of clients have, and no table here. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

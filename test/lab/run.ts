@@ -1,0 +1,95 @@
+/** `npm run lab NAME -- …`: what is run by hand, for hours if you like. Without a name it lists them. */
+
+import { spawnSync } from 'node:child_process';
+
+interface Program {
+  readonly what: string;
+  readonly command: readonly [program: string, ...args: string[]];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const HOUR_OF_MOCHA = ['mocha', '--timeout', '3600000'] as const;
+
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  adversary: {
+    what: 'what attackers do to others, for a minute each',
+    command: [
+      'mocha',
+      '--timeout',
+      '300000',
+      'test/lab/adversary/*.system.ts',
+      'test/gateway/@(money-attacks|strangers|disconnect).test.ts',
+      'test/http/@(server|base-url).test.ts',
+      'test/http/{access,body,chat,passthrough,records}/*.test.ts',
+      'test/backend/@(repeated-chunk|chat-limits).test.ts',
+      'test/requests/preparation/@(image-urls|large).test.ts',
+    ],
+    env: { ADVERSARY_SECONDS: '60' },
+  },
+  backends: {
+    what: '100 faults of three backends under load, with each failover',
+    command: [...HOUR_OF_MOCHA, 'test/gateway/backends-chaos.system.ts'],
+    env: { BACKEND_FAULTS: '100' },
+  },
+  bench: {
+    what: 'the gateway beside the backend asked directly, a proxy and the translation alone',
+    command: ['node', 'test/lab/bench/bench.ts'],
+  },
+  choice: {
+    what: 'a million requests through the choice of backends, in virtual time',
+    command: ['node', 'test/backend/choice/tables.ts'],
+  },
+  cluster: {
+    what: 'three gateways on one PostgreSQL, with every fault of the network',
+    command: ['node', 'test/lab/cluster/loop.ts'],
+  },
+  drift: {
+    what: 'what the newest openai, Codex and AI SDK have that no table here has',
+    command: ['node', 'test/lab/drift/newest.ts'],
+  },
+  figures: {
+    what: 'how long each page of the operator takes in a database of millions of records',
+    command: ['node', 'test/console/figures.ts'],
+  },
+  histories: {
+    what: '100,000 conversations of any items in any order',
+    command: [...HOUR_OF_MOCHA, 'test/gateway/histories.system.ts'],
+    env: { HISTORIES: '100000' },
+  },
+  kill: { what: 'kill -9 in the middle of requests', command: ['node', 'test/lab/kill/loop.ts'] },
+  package: { what: 'what npm pack makes, installed elsewhere', command: ['mocha', 'test/package/installed.ts'] },
+  picture: { what: 'draws the picture of README', command: ['node', 'test/support/generate-picture.ts'] },
+  profile: { what: 'where the CPU of the bench goes', command: ['node', 'test/lab/bench/profile.ts'] },
+  records: {
+    what: 'what a record costs on each engine, beside another checkout',
+    command: ['node', 'test/lab/bench/records.ts'],
+  },
+  simulate: {
+    what: '10,000 histories of requests in any order of events',
+    command: ['node', 'test/lab/simulate/loop.ts'],
+  },
+  story: { what: 'which files a request runs through', command: ['node', 'test/story.ts'] },
+  turns: {
+    what: 'every real client in front of backends as strict as the real ones',
+    command: [
+      'sh',
+      '-c',
+      'node test/clients/install.ts && tsc -p test/clients && exec mocha --no-config --reporter ./test/support/reporter.ts ' +
+        '--timeout 900000 --exit test/clients/turns/turns.test.ts "$@"',
+      'turns',
+    ],
+  },
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const chosen = PROGRAMS[name];
+if (chosen === undefined) {
+  const list = Object.entries(PROGRAMS).map(([name, { what }]) => `  ${name.padEnd(10)} ${what}`);
+  console.log(`npm run lab NAME\n\n${list.join('\n')}`);
+  process.exitCode = name === '' ? 0 : 1;
+} else {
+  const [program, ...own] = chosen.command;
+  // A setting of who calls it holds in the place of its own.
+  const env = { ...chosen.env, ...process.env };
+  process.exitCode = spawnSync(program, [...own, ...args], { stdio: 'inherit', env }).status ?? 1;
+}
