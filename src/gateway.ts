@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { createAdmin } from './admin/admin.ts';
+import { createPages } from './pages/pages.ts';
 import { createAlerts, type Alerts } from './alerts/alerts.ts';
 import { openWebhook } from './alerts/webhook.ts';
 import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accounts/accepted-callers.ts';
@@ -25,10 +27,10 @@ import type { NewUniquePart } from './core/ids.ts';
 import { rememberUsedFields } from './core/request/used-fields.ts';
 import type { BackendPolicy, BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
-import { createAuthenticator } from './http/access/authenticate.ts';
-import { describeBackends } from './http/backends.ts';
-import { describeLimits } from './http/limits.ts';
-import { createLoad } from './http/access/load.ts';
+import { createAuthenticator } from './access/authenticate.ts';
+import { describeBackends } from './admin/backends.ts';
+import { describeLimits } from './admin/limits.ts';
+import { createLoad } from './access/load.ts';
 import { createProxies } from './http/passthrough/proxies.ts';
 import { createProxy, type Proxy } from './http/passthrough/relay.ts';
 import { createServers, type Addresses } from './http/servers.ts';
@@ -240,7 +242,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
   };
 
-  const servers = createServers(services, sockets);
+  const operator = { admin: createAdmin(services), ...createPages(services) };
+  const servers = createServers(services, operator, sockets);
   let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;
 

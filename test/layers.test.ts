@@ -1,4 +1,4 @@
-/** Who may import whom: the table in src/README.md, held against every import. */
+/** Who may import whom: the tables in src/README.md, held against every import. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
@@ -52,6 +52,16 @@ describe('the rooms', () => {
       expect(unused).to.deep.equal([]);
     });
   }
+
+  it('stand above each other, none of them in a circle', () => {
+    const placed = new Set<string>();
+    const isPlaced = (room: string): boolean => placed.has(room.split('/')[0] ?? '');
+    for (let left = table; left.length > 0; left = left.filter(({ name }) => !placed.has(name))) {
+      const next = left.filter(({ rooms }) => rooms.every(isPlaced)).map(({ name }) => name);
+      expect(next, `of ${left.map(({ name }) => name).join(', ')}`).to.have.length.above(0);
+      for (const name of next) placed.add(name);
+    }
+  });
 
   it('are found in every kind of import', () => {
     const source = [

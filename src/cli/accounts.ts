@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AccountActions, AccountKind, Administration } from '../accounts/administration.ts';
+import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';

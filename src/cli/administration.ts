@@ -4,7 +4,7 @@ import {
   type AccountQuery,
   type Administration,
   type AdministrationOptions,
-} from '../accounts/administration.ts';
+} from '../admin/administration.ts';
 import { toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities } from '../identity/identities.ts';

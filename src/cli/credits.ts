@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { AccountActions, AccountKind, Administration } from '../accounts/administration.ts';
+import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import { readConfig } from '../config/config.ts';
 import { checkLedgers } from '../store/maintenance.ts';
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OfGroups } from '../accounts/administration.ts';
+import type { OfGroups } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
 import {
   ACCOUNT_FIELDS,

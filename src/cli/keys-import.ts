@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { PreparedKeys } from '../accounts/administration.ts';
+import type { PreparedKeys } from '../admin/administration.ts';
 import { messageOf } from '../core/errors.ts';
 import { writePrivateFile } from '../store/private-files.ts';
 import { withAdministration } from './administration.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OfKeys } from '../accounts/administration.ts';
+import type { OfKeys } from '../admin/administration.ts';
 import type { AdminKey, IssuedKey } from '../contract/types.ts';
 import {
   ACCOUNT_FIELDS,

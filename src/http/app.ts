@@ -1,56 +1,54 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { NO_CALLERS } from '../accounts/accepted-callers.ts';
-import { createAdministration } from '../accounts/administration.ts';
-import { toGroupId, toKeyId, toRequestId } from '../core/ids.ts';
-import { lazily } from '../core/lazily.ts';
+import { toRequestId } from '../core/ids.ts';
+import { lazyRoute } from './lazy-route.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { observeRequests } from '../telemetry/observe.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
-import { authenticate, createAuthenticator } from './access/authenticate.ts';
-import { allowOrigins } from './access/cors.ts';
-import { allowHosts } from './access/hosts.ts';
-import { takeKeyFromProtocols } from './access/key-protocol.ts';
-import { limitRate, tellLimit } from './access/limit-rate.ts';
-import { limitLoad } from './access/load.ts';
-import { secureApi } from './access/security-headers.ts';
-import { createAdminApi } from './admin.ts';
-import { createAdminRequests } from './records/admin-requests.ts';
-import { createBackendRoutes } from './backends.ts';
+import { authenticate } from '../access/authenticate.ts';
+import { allowOrigins } from './browser/cors.ts';
+import { allowHosts } from './browser/hosts.ts';
+import { takeKeyFromProtocols } from '../access/key-protocol.ts';
+import { limitRate, tellLimit } from '../access/limit-rate.ts';
+import { limitLoad } from '../access/load.ts';
+import { secureApi } from './browser/security-headers.ts';
 import { createChatCompletion } from './chat/chat.ts';
-import { createLimitsRoute } from './limits.ts';
-import { showPrices } from './prices.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
 import { showHealth, showReadiness } from './operate.ts';
-import { createConsole } from './pages/console.ts';
-import { showLanding } from './pages/landing.ts';
-import { refuseMetrics, showMetrics } from './pages/metrics.ts';
+import { refuseMetrics, showMetrics } from './metrics.ts';
 import { createPassthrough } from './passthrough/passthrough.ts';
 import { showKey } from './records/key.ts';
 import { createReadLimits } from './records/read-limits.ts';
 import { createRequestRoutes } from './records/requests.ts';
-import { showUsage, showUsageOfAll } from './records/usage.ts';
-import { showUsageTotals } from './records/usage-totals.ts';
+import { showUsage } from './records/usage.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
 import { postResponse } from './responses/post-response.ts';
-import type { RequestServices, Services, TelemetryServices } from './services.ts';
-import { countUnreadReplies } from './stalled-client.ts';
-import { onceServed } from './until-served.ts';
+import type { RequestServices } from '../requests/services.ts';
+import type { Services, TelemetryServices } from './services.ts';
+import { countUnreadReplies } from '../access/stalled-client.ts';
+import { onceServed } from '../wire/until-served.ts';
+
+/** What people and operators use, beside the API. */
+export interface OperatorRoutes {
+  /** Everything under `/admin/v1`. */
+  readonly admin: RequestHandler;
+  readonly landing: RequestHandler;
+  readonly docs: RequestHandler;
+  readonly openApi: RequestHandler;
+  readonly console: RequestHandler;
+}
 
 /** Returns the application: middleware in its order, then every path. */
-export function createApp(services: Services): Express {
+export function createApp(services: Services, { admin, landing, docs, openApi, console }: OperatorRoutes): Express {
   const { settings, requests, books, backends, telemetry } = services;
   const { corsOrigins, metricsPort } = settings;
   const app = begin(services, settings);
   // No page of another origin may administer.
-  app.use('/admin/v1', createAdmin(services));
+  app.use('/admin/v1', admin);
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   addApi(app, services);
-  app
-    .route('/')
-    .get(showLanding({ ...settings, ...backends }))
-    .all(methodNotAllowed('GET'));
-  app.route(['/docs', '/docs/:guide']).get(showDocs(services)).all(methodNotAllowed('GET'));
-  app.route('/openapi.json').get(showOpenApi(services)).all(methodNotAllowed('GET'));
+  app.route('/').get(landing).all(methodNotAllowed('GET'));
+  app.route(['/docs', '/docs/:guide']).get(docs).all(methodNotAllowed('GET'));
+  app.route('/openapi.json').get(openApi).all(methodNotAllowed('GET'));
   app.route('/healthz').get(showHealth).all(methodNotAllowed('GET'));
   app
     .route('/readyz')
@@ -60,7 +58,7 @@ export function createApp(services: Services): Express {
     .route('/metrics')
     .get(metricsPort === null ? metricsOf(services) : refuseMetrics)
     .all(methodNotAllowed('GET'));
-  app.use('/console', createConsole({ ...settings, ...backends }));
+  app.use('/console', console);
   return end(app);
 }
 
@@ -124,35 +122,6 @@ function addApi(app: Express, services: Services): void {
   app.use(['/api/v1', '/v1'], api);
 }
 
-function createAdmin(services: Services): RequestHandler {
-  const { settings, requests, access, books, backends, telemetry } = services;
-  const { adminToken } = settings;
-  const { identities } = books;
-  const { newUniquePart } = telemetry;
-  if (adminToken === null) return notFound;
-  const administration = createAdministration({
-    ...settings,
-    ...books,
-    toHash: identities.keySecret,
-    keyMark: identities.keyMark,
-    newKeyId: () => toKeyId(newUniquePart()),
-    newGroupId: () => toGroupId(newUniquePart()),
-  });
-  return createAdminApi({
-    authenticate: authenticate(
-      createAuthenticator({ ...books, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
-    ),
-    administration,
-    requests: createAdminRequests({ ...settings, ...requests, administration }),
-    showUsageOfAll: showUsageOfAll({ ...books, ...telemetry, administration }),
-    showUsageTotals: showUsageTotals({ ...books, ...telemetry, administration }),
-    backends: createBackendRoutes({ ...requests, ...backends }),
-    listLimits: createLimitsRoute(access.listLimits),
-    showPrices: showPrices(books.prices),
-    mode: settings.authMode,
-  });
-}
-
 function begin(
   { settings, backends, telemetry }: Services,
   { host, isLoopback }: { readonly host: string; readonly isLoopback: boolean },
@@ -199,36 +168,6 @@ function metricsOf({ telemetry: { metrics }, settings: { metricsToken } }: Servi
 
 function openWebSocket(services: Services): RequestHandler {
   return lazyRoute(services.loadWebSocket);
-}
-
-function showDocs(services: Services): RequestHandler {
-  return lazyRoute(async () => {
-    const { showDocs } = await import('./pages/docs.ts');
-    return showDocs(await describeApi(services), services.settings);
-  });
-}
-
-function showOpenApi(services: Services): RequestHandler {
-  return lazyRoute(async () => {
-    const { showOpenApi } = await import('./pages/openapi.ts');
-    return showOpenApi(await describeApi(services), services.settings);
-  });
-}
-
-/** Loads the code of a route with its first request, so that a start does not wait for it. */
-function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
-  const loaded = lazily(load);
-  return async (req, res, next) => {
-    const handle = await loaded();
-    await handle(req, res, next);
-  };
-}
-
-async function describeApi({ settings, backends }: Services) {
-  const { createOpenApi } = await import('./pages/openapi.ts');
-  const { adminToken, metricsToken, metricsPort } = settings;
-  const hasMetrics = metricsToken !== null && metricsPort === null;
-  return createOpenApi({ ...settings, ...backends, hasAdmin: adminToken !== null, hasMetrics });
 }
 
 /** A drain also waits for requests without a record, and breaks the ones that take too long. */

@@ -1,9 +1,8 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { isTransient } from '../backend/failures.ts';
-import { ApiError, toApiError } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
+import { headersOf, noteFailure } from '../requests/noted-failure.ts';
 import { discardBody } from './body/body.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
-import type { RequestFacts } from '../requests/facts.ts';
 
 /** Turns an error into a reply over HTTP, with the body of schemas/error.json. */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
@@ -20,23 +19,6 @@ export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
     .json(error.toBody());
   discardBody(req);
 };
-
-/** Adds the error to the facts of the request. An internal error is also logged. */
-export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
-  const error = toApiError(thrown);
-  facts.errorCode = error.code;
-  if (error.code === 'internal_error') facts.log.error({ err: error.cause }, 'the gateway failed');
-  return error;
-}
-
-/**
- * Returns the headers of an error, with a hint whether a retry makes sense. What is known of the
- * record, `decided`, counts more than what the backend says.
- */
-export function headersOf(error: ApiError, decided?: string): Readonly<Record<string, string>> {
-  const hint = decided ?? error.headers['x-should-retry'] ?? (isDeterministic(error) ? 'false' : undefined);
-  return hint === undefined ? error.headers : { ...error.headers, 'x-should-retry': hint };
-}
 
 export const notFound: RequestHandler = (req) => {
   const path = /^(?:\/api)?\/v1(\/[^?]*)/.exec(req.originalUrl)?.[1] ?? '';
@@ -83,9 +65,4 @@ function fromExpress(thrown: unknown): unknown {
 function forgetBody(res: Response): void {
   for (const name of ['content-type', 'content-length', 'content-encoding', 'cache-control', 'etag'])
     res.removeHeader(name);
-}
-
-/** The SDKs retry every 409 by themselves, so that a cancelled request would start again. */
-function isDeterministic({ code, status }: ApiError): boolean {
-  return code === 'request_cancelled' || code === 'duplicate_request' || !isTransient(status);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerOptions } from 'node:http';
 import type { Express } from 'express';
-import { nodeHttp } from './node-http.ts';
+import { nodeHttp } from '../wire/node-http.ts';
 
 export type ServerClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
 

@@ -4,10 +4,10 @@ import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import type { ReplyHead } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
-import { callerOf } from './access/authenticate.ts';
-import { baseUrlOf } from './base-url.ts';
+import { callerOf } from '../access/authenticate.ts';
+import { baseUrlOf } from '../wire/base-url.ts';
 import { readJsonBody } from './body/body.ts';
-import { onceServed } from './until-served.ts';
+import { onceServed } from '../wire/until-served.ts';
 
 export interface ReadIncomingOptions {
   readonly publicBaseUrl: string | null;

@@ -3,14 +3,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
-import { spreadOverTurns } from './turns.ts';
+import { spreadOverTurns } from '../wire/turns.ts';
 import type { RequestId } from '../contract/ids.ts';
-import { closeSoon, openUpgradeReply } from './upgrade.ts';
-import { closeIfUnread } from './stalled-client.ts';
-import { hostNameOf } from './access/hosts.ts';
-import { API_HEADERS } from './access/security-headers.ts';
+import { closeSoon, openUpgradeReply } from '../wire/upgrade.ts';
+import { closeIfUnread } from '../access/stalled-client.ts';
+import { hostNameOf } from '../wire/host-name.ts';
+import { API_HEADERS } from './browser/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
-import { nodeHttp } from './node-http.ts';
+import { nodeHttp } from '../wire/node-http.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;

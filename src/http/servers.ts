@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
-import { createApp, createMetricsApp } from './app.ts';
+import { createApp, createMetricsApp, type OperatorRoutes } from './app.ts';
 import { serverClassesOf } from './express-prototypes.ts';
 import { closeServer, createHttpServer, listen } from './server.ts';
 import type { Services } from './services.ts';
@@ -34,14 +34,14 @@ export interface Servers {
 const INTERRUPT_MS = 2000;
 
 /** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
-export function createServers(services: Services, upgrades: Upgrades): Servers {
+export function createServers(services: Services, operator: OperatorRoutes, upgrades: Upgrades): Servers {
   const { running } = services.requests;
   const { newUniquePart } = services.telemetry;
   const { clientStallMs: stallMs } = services.access;
   const { host, port, metricsHost, metricsPort } = services.settings;
   const { drainDelayMs, drainTimeoutMs } = services.settings;
   const newRequestId = () => toRequestId(newUniquePart());
-  const app = createApp(services);
+  const app = createApp(services, operator);
   const server = createHttpServer(app, newRequestId, {
     classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),

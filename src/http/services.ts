@@ -1,24 +1,20 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Admission } from '../accounts/admission.ts';
-import type { RateLimits } from '../accounts/rates.ts';
 import type { KnownRefusals } from '../backend/refused-fields.ts';
-import type { AdminBackend, AdminLimit } from '../contract/types.ts';
+import type { AdminBackend } from '../contract/types.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
 import type { NewUniquePart } from '../core/ids.ts';
 import type { Identities, Identity } from '../identity/identities.ts';
-import type { Preparation } from '../requests/preparation/preparation.ts';
-import type { RelayServices } from '../requests/relay.ts';
-import type { RespondServices } from '../requests/respond.ts';
 import type { AccountStore } from '../store/keys.ts';
+import type { AccessServices } from '../access/services.ts';
+import type { RequestServices } from '../requests/services.ts';
 import type { Store } from '../store/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { StatsObserver } from '../telemetry/request-stats.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
-import type { Authenticator } from './access/authenticate.ts';
-import type { Load } from './access/load.ts';
 import type { Backends, RoutedInputCounter } from '../backend/backends.ts';
 import type { Proxies } from './passthrough/proxies.ts';
 
@@ -32,22 +28,6 @@ export interface Services {
   readonly telemetry: TelemetryServices;
   readonly tokenizer: Tokenizer;
   readonly loadWebSocket: () => Promise<RequestHandler>;
-}
-
-/** What a request needs on its way from its body to its record. */
-export interface RequestServices extends RespondServices, RelayServices {
-  readonly preparation: Preparation;
-}
-
-/** Who may come in, and with how much. */
-export interface AccessServices {
-  readonly authenticator: Authenticator;
-  readonly load: Load;
-  readonly rateLimits: RateLimits | undefined;
-  /** Of all processes. */
-  readonly listLimits: () => Promise<readonly AdminLimit[]>;
-  /** A client that takes no bytes for this long is disconnected. */
-  readonly clientStallMs: number;
 }
 
 /** Keys, money and records. */

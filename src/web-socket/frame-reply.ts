@@ -1,13 +1,13 @@
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
 import type { EventSink, Incoming } from '../requests/incoming.ts';
-import { headersOf } from '../http/error-handler.ts';
-import type { EventStreamOptions } from '../http/responses/event-stream.ts';
-import { createPiecesWriter, type Pieces } from '../http/responses/json-pieces.ts';
-import { countUnread, awaitWritable } from '../http/stalled-client.ts';
+import { headersOf } from '../requests/noted-failure.ts';
+import { createPiecesWriter, type Pieces } from '../wire/json-pieces.ts';
+import { countUnread, awaitWritable } from '../access/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
@@ -21,10 +21,16 @@ export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' |
   untilServed(): Promise<boolean>;
 }
 
-export type FrameStreamOptions = Pick<
-  EventStreamOptions,
-  'signal' | 'eventMs' | 'keepAliveEvents' | 'heldBytes' | 'echo'
->;
+export interface FrameStreamOptions {
+  readonly signal: StopSignal;
+  /** Some clients measure silence by events. */
+  readonly eventMs: number;
+  readonly keepAliveEvents: () => readonly ResponseEvent[];
+  /** Says how much is held while the client does not read, since the last event repeats the answer. */
+  readonly heldBytes: () => number;
+  /** Takes the place of what the responses of the events repeat of a large request. */
+  readonly echo: Uint8Array | undefined;
+}
 
 export interface FrameReplyOptions {
   readonly ws: WebSocket;

@@ -1,7 +1,7 @@
 /** Keeps the latest response of each connection, with all items before it, in memory. */
 
 import { ApiError } from '../core/errors.ts';
-import type { Share, Shares } from '../http/access/shares.ts';
+import type { Share, Shares } from '../access/shares.ts';
 import type { Past, Turns } from '../requests/preparation/frame.ts';
 import type { Holder } from '../requests/incoming.ts';
 

@@ -1,11 +1,12 @@
 import type { RequestId } from '../contract/ids.ts';
 import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
-import type { Authenticated, Credentials } from '../http/access/authenticate.ts';
-import { countEnd, limitOr, type RequestToCount } from '../http/access/limit-rate.ts';
-import type { Share } from '../http/access/shares.ts';
-import type { AccessServices, RequestServices } from '../http/services.ts';
-import { heldBytesOf } from '../http/responses/event-stream.ts';
+import type { Authenticated, Credentials } from '../access/authenticate.ts';
+import { countEnd, limitOr, type RequestToCount } from '../access/limit-rate.ts';
+import type { Share } from '../access/shares.ts';
+import type { AccessServices } from '../access/services.ts';
+import type { RequestServices } from '../requests/services.ts';
+import { heldBytesOf } from '../access/stalled-client.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 const SOURCES = join(import.meta.dirname, '../../src');
 /** What they make lives as long as its process, its backend or its thread, and there are few. */
 const MADE_ONCE = [
+  'access/shares.ts',
   'alerts/accounts.ts',
   'alerts/alerts.ts',
   'backend/backends.ts',
@@ -12,7 +13,6 @@ const MADE_ONCE = [
   'backend/rest.ts',
   'config/current-files.ts',
   'gateway.ts',
-  'http/access/shares.ts',
   'process/workers/primary.ts',
   'process/workers/supervisor.ts',
   'requests/running.ts',

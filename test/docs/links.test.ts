@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readMarkdown } from '../../src/http/pages/markdown.ts';
+import { readMarkdown } from '../../src/pages/markdown.ts';
 import { DOCUMENTS, readLinks, ROOT, type Document } from './documents.ts';
 
 /** Those that people read at GitHub only. */

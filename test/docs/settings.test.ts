@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import settings from '../../schemas/settings.json' with { type: 'json' };
-import { readMarkdown } from '../../src/http/pages/markdown.ts';
+import { readMarkdown } from '../../src/pages/markdown.ts';
 import { generateSettingsGuide, SETTINGS_GUIDE_PATH } from '../support/generate-settings-guide.ts';
 
 describe('the guide on settings', () => {

@@ -159,7 +159,6 @@ describe('BACKENDS_FILE', () => {
     ['any', 200],
   ] as const) {
     it(`${failover === 'any' ? 'asks another' : 'asks no other'} after a 500 with failover ${failover}`, async () => {
-      write();
       write({}, {}, { failover });
       gateway = await open();
       const [first] = await inOrder(gateway);
@@ -174,9 +173,8 @@ describe('BACKENDS_FILE', () => {
   ] as const) {
     it(`answers ${status} to a caller who wants JSON where the first streams nothing but its role, with failover ${failover}`, async () => {
       const streams = { dialect: 'llamacpp' };
-      write(streams, streams);
+      write(streams, streams, { failover });
       for (const one of [a, b]) one.always(stream([text('Hello'), finish('stop')], 'end'));
-      write({}, {}, { failover });
       gateway = await open();
       const [first] = await inOrder(gateway);
       first.reply(stream([ROLE], 'cut'));
@@ -189,7 +187,6 @@ describe('BACKENDS_FILE', () => {
     ['any', 'response.completed'],
   ] as const) {
     it(`ends with ${ending} where the first has said nothing but its role, with failover ${failover}`, async () => {
-      write();
       write({}, {}, { failover });
       gateway = await open();
       const [first, second] = await inOrder(gateway);
@@ -202,7 +199,6 @@ describe('BACKENDS_FILE', () => {
   }
 
   it('goes to no other one after output', async () => {
-    write();
     write({}, {}, { failover: 'any' });
     gateway = await open();
     const [first, second] = await inOrder(gateway);
@@ -239,8 +235,7 @@ describe('BACKENDS_FILE', () => {
 
   for (const expose_upstream of [true, false]) {
     it(`keeps the backend that answered in the record, which callers see with expose_upstream ${expose_upstream}`, async () => {
-      write({ models: ['x'] }, { models: ['m'] });
-      write({}, {}, { expose_upstream });
+      write({ models: ['x'] }, { models: ['m'] }, { expose_upstream });
       gateway = await open();
       const answered = await ask(gateway);
       const requestId = String(answered.headers.get('x-request-id'));

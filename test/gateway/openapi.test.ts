@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { issueSecret } from '../../src/accounts/keys.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
-import type { OpenApiDocument } from '../../src/http/pages/openapi.ts';
+import type { OpenApiDocument } from '../../src/openapi/openapi.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';

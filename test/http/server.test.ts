@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { closeServer, createHttpServer, listen } from '../../src/http/server.ts';
-import { closeIfUnread } from '../../src/http/stalled-client.ts';
+import { closeIfUnread } from '../../src/access/stalled-client.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useHeldTime } from '../support/held-time.ts';
 

@@ -1,7 +1,7 @@
 /** Holds real replies against the description which the gateway gives of itself. */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { createOpenApi, type OpenApiDocument, type OpenApiOperation } from '../../src/http/pages/openapi.ts';
+import { createOpenApi, type OpenApiDocument, type OpenApiOperation } from '../../src/openapi/openapi.ts';
 
 export interface Reply {
   readonly status: number;

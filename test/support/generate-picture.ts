@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { escapeHtml } from '../../src/http/pages/html.ts';
+import { escapeHtml } from '../../src/pages/html.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 
 const PICTURE_PATH = join(import.meta.dirname, '../../.github/terminal.svg');

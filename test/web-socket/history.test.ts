@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import { createShares, type SharesOptions } from '../../src/http/access/shares.ts';
+import { createShares, type SharesOptions } from '../../src/access/shares.ts';
 import { createHistories, type History } from '../../src/web-socket/history.ts';
 
 /** A turn of one item, as JSON. */

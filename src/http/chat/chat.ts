@@ -9,7 +9,8 @@ import type { ChatPlan } from '../../requests/plan.ts';
 import { relayChat } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
-import type { AccessServices, RequestServices } from '../services.ts';
+import type { AccessServices } from '../../access/services.ts';
+import type { RequestServices } from '../../requests/services.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 
 export interface ChatCompletionOptions extends RequestServices, AccessServices {

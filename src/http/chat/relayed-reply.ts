@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { ByteSink } from '../../requests/incoming.ts';
-import { openChunkedBody } from '../chunked-body.ts';
-import { awaitWritable, closeWhenStalled } from '../stalled-client.ts';
+import { openChunkedBody } from '../../wire/chunked-body.ts';
+import { awaitWritable, closeWhenStalled } from '../../access/stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface RelayedReplyOptions {

@@ -12,7 +12,7 @@ import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
 import type { Models } from '../../core/models.ts';
 import type { Prices } from '../../core/money/pricing.ts';
-import { callerOf } from '../access/authenticate.ts';
+import { callerOf } from '../../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
@@ -26,8 +26,8 @@ import {
   type ModelAliases,
 } from './models.ts';
 import type { Proxies, RoutedForwarding } from './proxies.ts';
-import { countUnreadReply } from '../stalled-client.ts';
-import { untilServed } from '../until-served.ts';
+import { countUnreadReply } from '../../access/stalled-client.ts';
+import { untilServed } from '../../wire/until-served.ts';
 
 export interface PassthroughOptions {
   readonly proxies: Proxies;

@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Prices } from '../../core/money/pricing.ts';
 import type { AccountStore, StoredAccount, StoredKey, UsageRow } from '../../store/keys.ts';
 import type { OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
-import { callerOf } from '../access/authenticate.ts';
+import { callerOf } from '../../access/authenticate.ts';
 
 export interface ShowKeyOptions {
   readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;

@@ -1,8 +1,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { createReads } from '../../accounts/reads.ts';
 import { ApiError } from '../../core/errors.ts';
-import { callerOf } from '../access/authenticate.ts';
-import { onceServed } from '../until-served.ts';
+import { callerOf } from '../../access/authenticate.ts';
+import { onceServed } from '../../wire/until-served.ts';
 
 export interface ReadLimits {
   /** Counts a read in the minute of its caller. */

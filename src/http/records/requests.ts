@@ -7,10 +7,10 @@ import type { Identities } from '../../identity/identities.ts';
 import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
 import type { RequestList } from '../../contract/types.ts';
-import { callerOf } from '../access/authenticate.ts';
-import { untilServed } from '../until-served.ts';
+import { callerOf } from '../../access/authenticate.ts';
+import { untilServed } from '../../wire/until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
-import { baseUrlOf } from '../base-url.ts';
+import { baseUrlOf } from '../../wire/base-url.ts';
 import { invalidQuery, readTime } from './query.ts';
 import type { RunningRequests } from '../../requests/running.ts';
 

@@ -1,17 +1,16 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
-import type { Administration } from '../../accounts/administration.ts';
-import { ofQuery, toLatencies, type Latencies } from '../../accounts/latencies.ts';
-import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
+import { toLatencies, type Latencies } from '../../accounts/latencies.ts';
+import { toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { RequestStatsQuery } from '../../store/request-stats.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatsObserver } from '../../telemetry/request-stats.ts';
-import type { KeyUsageList, UsageList } from '../../contract/types.ts';
-import { callerOf } from '../access/authenticate.ts';
-import { untilServed } from '../until-served.ts';
-import { invalidQuery, readText, readTime } from './query.ts';
+import type { UsageList } from '../../contract/types.ts';
+import { callerOf } from '../../access/authenticate.ts';
+import { untilServed } from '../../wire/until-served.ts';
+import { invalidQuery, readTime } from './query.ts';
 
 const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: 31,
@@ -37,30 +36,6 @@ export function showUsage({ store, stats, nowMs }: ShowUsageOptions): RequestHan
   };
 }
 
-export interface ShowUsageOfAllOptions extends ShowUsageOptions {
-  readonly administration: Administration;
-}
-
-/**
- * `GET /admin/v1/usage`: the same of all callers, of the key `key`, of the group `group`, or with
- * `group=*` of all groups, by group.
- */
-export function showUsageOfAll({ store, stats, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
-  return async (req, res) => {
-    const [key, group] = [readText('key', req.query), readText('group', req.query)];
-    if (key !== undefined && group !== undefined) throw invalidQuery('group', 'Send key or group, and not both.');
-    const span = readSpan(req.query, nowMs());
-    const query: UsageQuery = {
-      ...span,
-      ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
-      ...(group !== undefined && { group: group === '*' ? 'any' : await administration.groups.find(group) }),
-    };
-    const rows = await listUsage(store, query, untilServed(res));
-    const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(query) });
-    res.json({ object: 'list', data: rows.map(toUsageOfKey), ...latencies } satisfies KeyUsageList);
-  };
-}
-
 export interface ListLatenciesOptions {
   readonly store: Pick<Store, 'listRequestStats'>;
   readonly stats: Pick<StatsObserver, 'flush'>;
@@ -75,7 +50,8 @@ export async function listLatencies(
   return toLatencies(await store.listRequestStats(query));
 }
 
-async function listUsage(
+/** Throws ApiError where the answer would be too long. */
+export async function listUsage(
   store: Pick<Store, 'listUsage'>,
   query: UsageQuery,
   signal: StopSignal,

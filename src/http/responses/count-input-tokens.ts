@@ -7,7 +7,7 @@ import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
 import type { InputTokens } from '../../contract/types.ts';
-import { callerOf } from '../access/authenticate.ts';
+import { callerOf } from '../../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { replyHeadOf } from '../incoming.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
@@ -15,7 +15,7 @@ import type { Caller } from '../../requests/incoming.ts';
 import type { InputToCount } from '../../requests/preparation/count.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
-import { untilServed } from '../until-served.ts';
+import { untilServed } from '../../wire/until-served.ts';
 
 export interface CountInputTokensOptions {
   readonly inputCounter: RoutedInputCounter;

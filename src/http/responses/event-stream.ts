@@ -3,11 +3,11 @@ import type { ResponseEvent } from '../../contract/types.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import type { EventSink } from '../../requests/incoming.ts';
 import { createEventWriter } from './event-text.ts';
-import { createPiecesWriter } from './json-pieces.ts';
-import { openChunkedBody } from '../chunked-body.ts';
-import { takeBytes } from '../access/load.ts';
-import { closeWhenStalled, countUnread, awaitWritable } from '../stalled-client.ts';
-import { onceServed } from '../until-served.ts';
+import { createPiecesWriter } from '../../wire/json-pieces.ts';
+import { openChunkedBody } from '../../wire/chunked-body.ts';
+import { takeBytes } from '../../access/load.ts';
+import { closeWhenStalled, countUnread, awaitWritable } from '../../access/stalled-client.ts';
+import { onceServed } from '../../wire/until-served.ts';
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -22,11 +22,6 @@ export interface EventStreamOptions {
   readonly stallMs: number;
   /** Takes the place of what the responses of the events repeat of a large request. */
   readonly echo: Uint8Array | undefined;
-}
-
-/** Some strings take two bytes for each code unit, and all of them have parts that are strings of their own. */
-export function heldBytesOf({ outputLength }: { readonly outputLength: number }): number {
-  return 2 * outputLength;
 }
 
 const HEADERS = {

@@ -3,10 +3,12 @@ import { respond } from '../../requests/respond.ts';
 import type { IncomingCreate } from '../../requests/incoming.ts';
 import { readIncoming } from '../incoming.ts';
 import { toCompactionPieces } from './compaction-resource.ts';
-import { heldBytesOf, openEventStream } from './event-stream.ts';
-import { createPiecesWriter } from './json-pieces.ts';
+import { openEventStream } from './event-stream.ts';
+import { heldBytesOf } from '../../access/stalled-client.ts';
+import { createPiecesWriter } from '../../wire/json-pieces.ts';
 import { createJsonReply } from './reply.ts';
-import type { AccessServices, RequestServices } from '../services.ts';
+import type { AccessServices } from '../../access/services.ts';
+import type { RequestServices } from '../../requests/services.ts';
 
 export interface PostResponseOptions extends RequestServices, AccessServices {
   readonly publicBaseUrl: string | null;

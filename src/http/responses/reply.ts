@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { EventReply } from '../../requests/incoming.ts';
-import { countUnreadReply } from '../stalled-client.ts';
+import { countUnreadReply } from '../../access/stalled-client.ts';
 
 export interface JsonReplyOptions {
   /** Returns JSON. */

@@ -7,7 +7,7 @@ import { parseRequestId } from '../../../src/core/ids.ts';
 import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
 import type { GatewayOverrides } from '../../../src/gateway.ts';
 import type { TestSettings } from '../../support/settings.ts';
-import { API_HEADERS } from '../../../src/http/access/security-headers.ts';
+import { API_HEADERS } from '../../../src/http/browser/security-headers.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { callerOf, readError, readRecord, type Caller } from '../../records/caller.ts';

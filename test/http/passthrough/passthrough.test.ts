@@ -10,7 +10,7 @@ import express from 'express';
 import { NO_CALLERS } from '../../../src/accounts/accepted-callers.ts';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import { createPrices } from '../../../src/core/money/pricing.ts';
-import { authenticate, createAuthenticator } from '../../../src/http/access/authenticate.ts';
+import { authenticate, createAuthenticator } from '../../../src/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
 import { createProxies } from '../../../src/http/passthrough/proxies.ts';

@@ -7,7 +7,7 @@ import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import type { ChatBody } from '../../../src/core/encoded-chat.ts';
 import { openOnlyBackend } from '../../support/only-backend.ts';
-import { authenticate } from '../../../src/http/access/authenticate.ts';
+import { authenticate } from '../../../src/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';

@@ -10,7 +10,7 @@ import { toWellFormedJson } from '../../../src/core/well-formed.ts';
 import { initialResponse } from '../../../src/core/reply/initial-response.ts';
 import { wantsLogprobs } from '../../../src/core/request/request.ts';
 import { maxCallsOf } from '../../../src/core/request/tool-choice.ts';
-import { createPiecesWriter } from '../../../src/http/responses/json-pieces.ts';
+import { createPiecesWriter } from '../../../src/wire/json-pieces.ts';
 import { createTokenEstimator } from '../../../src/core/tokens/estimate.ts';
 import type { Identity } from '../../../src/identity/identities.ts';
 import { createSealers } from '../../../src/identity/seal.ts';

@@ -1,0 +1,87 @@
+/** What the operator sees of the backends. */
+
+import type { RequestHandler } from 'express';
+import type { Backends, BackendState } from '../backend/backends.ts';
+import type { KeyOwner } from '../backend/failures.ts';
+import { mergeModelLists } from '../backend/model-list.ts';
+import type { AdminBackend, AdminBackendList, AdminModelList } from '../contract/types.ts';
+import { untilServed } from '../wire/until-served.ts';
+
+export interface BackendRoutesOptions {
+  readonly backends: Pick<Backends, 'specs'>;
+  readonly keyOwner: KeyOwner;
+  /** Of all processes of the gateway. */
+  readonly listBackends: () => Promise<readonly AdminBackend[]>;
+}
+
+export interface BackendRoutes {
+  readonly list: RequestHandler;
+  readonly listModels: RequestHandler;
+}
+
+/** Returns the routes under `/admin/v1`. */
+export function createBackendRoutes({ backends, keyOwner, listBackends }: BackendRoutesOptions): BackendRoutes {
+  return {
+    async list(_req, res) {
+      res.json({ object: 'list', data: [...(await listBackends())] } satisfies AdminBackendList);
+    },
+    async listModels(_req, res) {
+      const { models } = await mergeModelLists(backends.specs, { headers: {}, keyOwner, signal: untilServed(res) });
+      const data = models.map(({ model, backends }) => ({ ...model, backends: [...backends] }));
+      res.json({ object: 'list', data } satisfies AdminModelList);
+    },
+  };
+}
+
+/** Returns the backends as schemas/admin.json has them. */
+export function describeBackends(states: readonly BackendState[], nowMs: number): readonly AdminBackend[] {
+  return states.map(({ spec, state, restMs, reason, ...counts }) => {
+    const { running, waiting, answered, failed, cancelled, rests } = counts;
+    return {
+      object: 'backend',
+      name: spec.name,
+      base_url: spec.baseUrl,
+      dialect: spec.upstreamDialect,
+      models: spec.models === null ? null : [...spec.models],
+      weight: spec.weight,
+      max_concurrent: spec.maxConcurrent,
+      state,
+      resting_until: state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null,
+      reason,
+      running,
+      waiting,
+      answered,
+      failed,
+      cancelled,
+      rests,
+    };
+  });
+}
+
+/** Returns the backends of several processes as one list, with the worst state of each. */
+export function joinBackends(lists: readonly (readonly AdminBackend[])[]): readonly AdminBackend[] {
+  const joined = new Map<string, AdminBackend>();
+  for (const backend of lists.flat()) {
+    const known = joined.get(backend.name);
+    joined.set(backend.name, known === undefined ? backend : join(known, backend));
+  }
+  return [...joined.values()];
+}
+
+/** The worst is the last. */
+const STATES: readonly AdminBackend['state'][] = ['draining', 'up', 'trial', 'resting'];
+
+function join(one: AdminBackend, other: AdminBackend): AdminBackend {
+  const worst = STATES.indexOf(other.state) > STATES.indexOf(one.state) ? other : one;
+  const latest = Math.max(one.resting_until ?? 0, other.resting_until ?? 0);
+  return {
+    ...worst,
+    resting_until: latest === 0 ? null : latest,
+    running: one.running + other.running,
+    waiting: one.waiting + other.waiting,
+    answered: one.answered + other.answered,
+    failed: one.failed + other.failed,
+    cancelled: one.cancelled + other.cancelled,
+    rests: one.rests + other.rests,
+  };
+}

@@ -1,0 +1,78 @@
+import { MOST_CALLERS, type Store, type OwnedRecord } from '../store/store.ts';
+import type { Request, RequestHandler } from 'express';
+import type { Administration } from './administration.ts';
+import { labelCaller } from '../accounts/usage.ts';
+import type { AdminRequest, AdminRequestList, AuthMode } from '../contract/types.ts';
+import { ApiError } from '../core/errors.ts';
+import type { RunningRequests } from '../requests/running.ts';
+import { toRecord } from '../requests/show-record.ts';
+import { baseUrlOf } from '../wire/base-url.ts';
+import { invalidQuery, readText } from '../http/records/query.ts';
+import { readQuery, toId } from '../http/records/requests.ts';
+
+export interface AdminRequestsOptions {
+  readonly store: Store;
+  readonly running: Pick<RunningRequests, 'cancelIf'>;
+  readonly administration: Administration;
+  readonly publicBaseUrl: string | null;
+  readonly authMode: AuthMode;
+}
+
+export interface AdminRequests {
+  readonly list: RequestHandler;
+  readonly show: RequestHandler<{ id: string }>;
+  readonly cancel: RequestHandler<{ id: string }>;
+}
+
+/** Returns the routes of the records of all callers. */
+export function createAdminRequests(options: AdminRequestsOptions): AdminRequests {
+  const { store, running, administration, publicBaseUrl, authMode } = options;
+  const toShown = (req: Request): ((record: OwnedRecord) => AdminRequest) => {
+    const baseUrl = baseUrlOf(req, publicBaseUrl);
+    return (record) => toAdminRequest(record, baseUrl);
+  };
+
+  async function findCaller(key: string): Promise<string> {
+    return authMode === 'managed' ? administration.keys.find(key) : key;
+  }
+
+  return {
+    async list(req, res) {
+      const [key, group] = [readText('key', req.query), readText('group', req.query)];
+      const page = await store.listAll({
+        ...readQuery(req.query),
+        ...(key !== undefined && { callerPrefix: await findCaller(key) }),
+        ...(group !== undefined && { groupId: await administration.groups.find(group) }),
+      });
+      if (page === undefined) throw invalidQuery('key', `More than ${MOST_CALLERS} callers begin with key; send more.`);
+      res.json({
+        object: 'list',
+        data: page.records.map(toShown(req)),
+        last_id: page.lastId,
+        has_more: page.hasMore,
+      } satisfies AdminRequestList);
+    },
+    async show(req, res) {
+      const record = await store.findAny(toId(req.params.id));
+      if (record === undefined) throw new ApiError('request_not_found');
+      res.json(toShown(req)(record));
+    },
+    async cancel(req, res) {
+      const requestId = toId(req.params.id);
+      const asking = store.requestCancelOfAny(requestId);
+      await running.cancelIf(
+        requestId,
+        asking.then((asked) => asked?.kind === 'asked'),
+      );
+      const [asked, record] = [await asking, await store.findAny(requestId)];
+      if (asked === undefined || record === undefined) throw new ApiError('request_not_found');
+      res.status(asked.kind === 'asked' ? 202 : 200).json(toShown(req)(record));
+    },
+  };
+}
+
+/** Returns the record as the operator sees it: with its key, its group and its backend. */
+export function toAdminRequest(record: OwnedRecord, baseUrl: string): AdminRequest {
+  const shown = toRecord(record, { baseUrl, exposesUpstream: true });
+  return { ...shown, key: labelCaller(record.caller), group: record.groupId };
+}

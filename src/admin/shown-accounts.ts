@@ -1,0 +1,163 @@
+/** The accounts of schemas/admin.json, and as the store has them. */
+
+import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
+import { ApiError } from '../core/errors.ts';
+import type {
+  CreateGroup,
+  AdminGroup,
+  AdminKey,
+  KeyLimitsChange,
+  Ledger,
+  LedgerItem,
+  UpdateGroup,
+} from '../contract/types.ts';
+import type {
+  CreditEntry,
+  GroupChange,
+  KeyLimits,
+  LedgerEntry,
+  LedgerPage,
+  StoredAccount,
+  StoredGroup,
+  StoredKey,
+} from '../store/keys.ts';
+import { checkCreditKey } from './bodies.ts';
+
+/** Returns what a new key and a new group have alike. */
+export function draftAccount(
+  { name, expires_at, models = null, limits = {}, credits = null }: CreateGroup,
+  createdAtMs: number,
+) {
+  return {
+    name,
+    createdAtMs,
+    expiresAtMs: toMs(expires_at ?? null),
+    models,
+    limits: { ...NO_LIMITS, ...toLimits(limits) },
+    creditsMicro: toMicro(credits),
+  };
+}
+
+export function toEntry(body: unknown, createdAtMs: number): CreditEntry {
+  const { kind = 'grant', amount, note = '', reference } = checkCreditKey(body);
+  const amountMicro = parseSignedAmount(amount) ?? 0;
+  if (kind === 'grant' && amountMicro < 0) {
+    throw wrongAmount('amount must be positive in a grant; use an adjustment to take credits away.');
+  }
+  return { kind, amountMicro, note, createdAtMs, ...(reference !== undefined && { reference }) };
+}
+
+export function toChange({ name, disabled, expires_at, models, limits }: UpdateGroup): GroupChange {
+  return {
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { isDisabled: disabled }),
+    ...(expires_at !== undefined && { expiresAtMs: toMs(expires_at) }),
+    ...(models !== undefined && { models }),
+    ...(limits !== undefined && { limits: toLimits(limits) }),
+  };
+}
+
+export function toLedger({ entries, hasMore }: LedgerPage): Ledger {
+  return { object: 'list', data: entries.map(toLedgerItem), has_more: hasMore };
+}
+
+const NO_LIMITS: KeyLimits = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  spendPerDayMicro: null,
+  spendPerMonthMicro: null,
+};
+
+function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
+  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
+  return {
+    ...(requests_per_minute !== undefined && { requestsPerMinute: requests_per_minute }),
+    ...(tokens_per_minute !== undefined && { tokensPerMinute: tokens_per_minute }),
+    ...(spend_per_day !== undefined && { spendPerDayMicro: toMicro(spend_per_day) }),
+    ...(spend_per_month !== undefined && { spendPerMonthMicro: toMicro(spend_per_month) }),
+  };
+}
+
+/** The pattern in the schema admits amounts only. */
+function toMicro(amount: string | null): number | null {
+  return amount === null ? null : (parseAmount(amount) ?? null);
+}
+
+function toMs(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
+}
+
+export function wrongAmount(message: string): ApiError {
+  return new ApiError('invalid_request', { param: 'amount', message });
+}
+
+export function toAdminKey(key: StoredKey, nowMs: number): AdminKey {
+  const { keyId, prefix, formerUntilMs, lastUsedAtMs, isOfPreviousSecret, group } = key;
+  return {
+    object: 'key',
+    id: keyId,
+    name: key.name,
+    prefix,
+    ...describeAccount(key, nowMs),
+    group: group === null ? null : { id: group.groupId, name: group.name },
+    former_secret_until: formerUntilMs === null || formerUntilMs <= nowMs ? null : toSeconds(formerUntilMs),
+    last_used_at: lastUsedAtMs === null ? null : toSeconds(lastUsedAtMs),
+    gateway_secret: isOfPreviousSecret ? 'previous' : 'current',
+  };
+}
+
+export function toAdminGroup(group: StoredGroup, nowMs: number): AdminGroup {
+  return {
+    object: 'group',
+    id: group.groupId,
+    name: group.name,
+    keys: group.keys,
+    ...describeAccount(group, nowMs),
+  };
+}
+
+function describeAccount(account: StoredAccount, nowMs: number) {
+  const { limits } = account;
+  return {
+    status: statusOf(account, nowMs),
+    created_at: toSeconds(account.createdAtMs),
+    expires_at: account.expiresAtMs === null ? null : toSeconds(account.expiresAtMs),
+    models: account.models === null ? null : [...account.models],
+    limits: {
+      requests_per_minute: limits.requestsPerMinute,
+      tokens_per_minute: limits.tokensPerMinute,
+      spend_per_day: toAmount(limits.spendPerDayMicro),
+      spend_per_month: toAmount(limits.spendPerMonthMicro),
+    },
+    balance: toAmount(account.balanceMicro),
+    held: formatAmount(account.heldMicro),
+    spent_today: formatAmount(account.spentTodayMicro),
+    spent_this_month: formatAmount(account.spentThisMonthMicro),
+  };
+}
+
+function statusOf({ isDisabled, expiresAtMs }: StoredAccount, nowMs: number): AdminKey['status'] {
+  if (isDisabled) return 'disabled';
+  return expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : 'active';
+}
+
+function toLedgerItem(entry: LedgerEntry): LedgerItem {
+  return {
+    object: 'ledger_entry',
+    id: entry.seq,
+    kind: entry.kind,
+    amount: formatAmount(entry.amountMicro),
+    request_id: entry.requestId,
+    note: entry.note,
+    reference: entry.reference,
+    created_at: toSeconds(entry.createdAtMs),
+  };
+}
+
+function toAmount(micro: number | null): string | null {
+  return micro === null ? null : formatAmount(micro);
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

@@ -1,0 +1,67 @@
+import type { RequestHandler } from 'express';
+import { ofQuery } from '../accounts/latencies.ts';
+import { labelCaller } from '../accounts/usage.ts';
+import type { UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
+import type { UsageTotal, UsageTotalsQuery } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { untilServed } from '../wire/until-served.ts';
+import { invalidQuery, readText } from '../http/records/query.ts';
+import { listLatencies, readSpan } from '../http/records/usage.ts';
+import type { ShowUsageOfAllOptions } from './usage.ts';
+
+type By = UsageTotalList['by'];
+
+const MOST_TOTALS = 100;
+
+export interface ShowUsageTotalsOptions extends Omit<ShowUsageOfAllOptions, 'store'> {
+  readonly store: Pick<Store, 'listUsageTotals' | 'listRequestStats'>;
+}
+
+/**
+ * `GET /admin/v1/usage/totals`: what all requests of a time used by key, group, model or time. The
+ * answer is short however many keys there are.
+ */
+export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsageTotalsOptions): RequestHandler {
+  return async (req, res) => {
+    const by = readBy(readText('by', req.query) ?? 'model');
+    const [key, group] = [readText('key', req.query), readText('group', req.query)];
+    if (key !== undefined && (group !== undefined || by === 'group')) {
+      throw invalidQuery('key', 'key goes with neither group nor by=group.');
+    }
+    const span = readSpan(req.query, nowMs());
+    const whose: Pick<UsageTotalsQuery, 'caller' | 'group'> = {
+      ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
+      ...(group !== undefined && { group: await administration.groups.find(group) }),
+    };
+    const query = { by, ...span, ...whose, limit: MOST_TOTALS };
+    const { total, totals, hasMore } = await store.listUsageTotals(query, untilServed(res));
+    const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(whose) });
+    const data = totals.map((each) => toWire(each, by === 'key' ? labelCaller(each.name) : each.name));
+    res.json({
+      object: 'list',
+      by,
+      total: toWire(total, ''),
+      data,
+      has_more: hasMore,
+      ...latencies,
+    } satisfies UsageTotalList);
+  };
+}
+
+function readBy(text: string): By {
+  if (text === 'key' || text === 'group' || text === 'model' || text === 'time') return text;
+  throw invalidQuery('by', 'by must be one of key, group, model, time.');
+}
+
+function toWire(total: UsageTotal, name: string): WireTotal {
+  return {
+    name,
+    requests: total.requests,
+    failed: total.failed,
+    cancelled: total.cancelled,
+    input_tokens: total.inputTokens,
+    output_tokens: total.outputTokens,
+    cost: total.costMicro,
+    duration_ms: total.durationMs,
+  };
+}

@@ -1,0 +1,33 @@
+import type { RequestHandler } from 'express';
+import { ofQuery } from '../accounts/latencies.ts';
+import { toUsageOfKey } from '../accounts/usage.ts';
+import type { KeyUsageList } from '../contract/types.ts';
+import { invalidQuery, readText } from '../http/records/query.ts';
+import { listLatencies, listUsage, readSpan, type ShowUsageOptions } from '../http/records/usage.ts';
+import type { UsageQuery } from '../store/keys.ts';
+import { untilServed } from '../wire/until-served.ts';
+import type { Administration } from './administration.ts';
+
+export interface ShowUsageOfAllOptions extends ShowUsageOptions {
+  readonly administration: Administration;
+}
+
+/**
+ * `GET /admin/v1/usage`: the same of all callers, of the key `key`, of the group `group`, or with
+ * `group=*` of all groups, by group.
+ */
+export function showUsageOfAll({ store, stats, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
+  return async (req, res) => {
+    const [key, group] = [readText('key', req.query), readText('group', req.query)];
+    if (key !== undefined && group !== undefined) throw invalidQuery('group', 'Send key or group, and not both.');
+    const span = readSpan(req.query, nowMs());
+    const query: UsageQuery = {
+      ...span,
+      ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
+      ...(group !== undefined && { group: group === '*' ? 'any' : await administration.groups.find(group) }),
+    };
+    const rows = await listUsage(store, query, untilServed(res));
+    const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(query) });
+    res.json({ object: 'list', data: rows.map(toUsageOfKey), ...latencies } satisfies KeyUsageList);
+  };
+}

@@ -1,0 +1,164 @@
+/** Turns schemas of ajv (draft-07) into components of an OpenAPI 3.1 document (2020-12). */
+
+import adminSchema from '../../schemas/admin.json' with { type: 'json' };
+import chatRepliesSchema from '../../schemas/chat-replies.json' with { type: 'json' };
+import compactResponseSchema from '../../schemas/compact-response.json' with { type: 'json' };
+import compactionSchema from '../../schemas/compaction.json' with { type: 'json' };
+import createChatCompletionSchema from '../../schemas/create-chat-completion.json' with { type: 'json' };
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import errorSchema from '../../schemas/error.json' with { type: 'json' };
+import eventSchema from '../../schemas/event.json' with { type: 'json' };
+import inputTokensSchema from '../../schemas/input-tokens.json' with { type: 'json' };
+import keySchema from '../../schemas/key.json' with { type: 'json' };
+import operateSchema from '../../schemas/operate.json' with { type: 'json' };
+import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
+import requestRepliesSchema from '../../schemas/request-replies.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import usageSchema from '../../schemas/usage.json' with { type: 'json' };
+import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { type: 'json' };
+import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
+import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
+import { isObject } from '../core/json.ts';
+import { FIELDS } from './fields.ts';
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
+
+const FILES: ReadonlyMap<string, JsonObject> = new Map(
+  [
+    adminSchema,
+    chatRepliesSchema,
+    compactResponseSchema,
+    compactionSchema,
+    createChatCompletionSchema,
+    createResponseSchema,
+    errorSchema,
+    eventSchema,
+    inputTokensSchema,
+    keySchema,
+    operateSchema,
+    requestRecordSchema,
+    requestRepliesSchema,
+    responseSchema,
+    usageSchema,
+    webSocketCreateSchema,
+    webSocketDuplicateSchema,
+    webSocketErrorSchema,
+  ].map((schema) => [schema.$id, schema]),
+);
+
+export interface ComponentSchemas {
+  /** Also adds the schema, and all that it refers to, as components. */
+  refTo(ref: SchemaRef): { readonly $ref: string };
+  all(): JsonObject;
+}
+
+/** Throws if two definitions in `schemas/` have the same name. */
+export function createComponentSchemas(): ComponentSchemas {
+  const components = new Map<string, { readonly source: JsonObject; schema: JsonObject }>();
+
+  return {
+    refTo: (ref) => ({ $ref: toComponent(locate(ref, '')) }),
+    all: () =>
+      Object.fromEntries(
+        [...components]
+          .map(([name, { schema }]) => [name, schema] as const)
+          .sort(([one], [other]) => (one < other ? -1 : 1)),
+      ),
+  };
+
+  function toComponent(place: Place): string {
+    const source = find(place);
+    const name = place.pointer.split('/').at(-1) || String(source['title']);
+    const known = components.get(name);
+    if (known === undefined) {
+      const component = { source, schema: {} };
+      // The content may refer to the component itself.
+      components.set(name, component);
+      component.schema = rewrite(source, { name, file: place.file });
+    } else if (known.source !== source) {
+      throw new Error(`two schemas are called ${name}`);
+    }
+    return `#/components/schemas/${name}`;
+  }
+
+  function rewrite(schema: JsonObject, within: Within): JsonObject {
+    const { file } = within;
+    const rewritten: Record<string, unknown> = {};
+    const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, within) : value);
+    const field = (value: unknown, name: string): unknown =>
+      isObject(value) ? { ...describeField({ name, schema: value, within }), ...rewrite(value, within) } : value;
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (LEFT_OUT.has(keyword)) continue;
+      if (keyword === '$ref') rewritten[keyword] = toComponent(locate(String(value), file));
+      else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, field);
+      else if (Array.isArray(value) && LISTED_SCHEMAS.has(keyword)) rewritten[keyword] = value.map(inside);
+      else rewritten[keyword] = SINGLE_SCHEMAS.has(keyword) ? inside(value) : value;
+    }
+    const { discriminator } = schema;
+    if (isObject(discriminator)) rewritten['discriminator'] = withMapping(discriminator, schema['oneOf'], file);
+    return rewritten;
+  }
+
+  /** Without a mapping OpenAPI takes the value of the property for the name of a component. */
+  function withMapping(discriminator: JsonObject, branches: unknown, file: string): JsonObject {
+    const property = String(discriminator['propertyName']);
+    const mapping: Record<string, string> = {};
+    for (const branch of Array.isArray(branches) ? branches.filter(isObject) : []) {
+      const place = locate(String(branch['$ref']), file);
+      for (const value of valuesOf(find(place), property)) mapping[value] = toComponent(place);
+    }
+    return { propertyName: property, mapping };
+  }
+}
+
+interface Within {
+  /** Of the component. */
+  readonly name: string;
+  readonly file: string;
+}
+
+/** Returns the description of a field whose schema, and the one that it refers to, have none. */
+function describeField({ name, schema, within }: { name: string; schema: JsonObject; within: Within }): JsonObject {
+  const isClear = 'const' in schema || 'description' in schema;
+  const ref = schema['$ref'];
+  if (isClear || (typeof ref === 'string' && 'description' in find(locate(ref, within.file)))) return {};
+  const description = FIELDS[`${within.name}.${name}`] ?? FIELDS[name];
+  return description === undefined ? {} : { description };
+}
+
+/** `tsType` is for the generated types; the others describe the file. */
+const LEFT_OUT = new Set(['$schema', '$id', '$defs', 'tsType']);
+const NAMED_SCHEMAS = new Set(['properties', 'patternProperties']);
+const LISTED_SCHEMAS = new Set(['allOf', 'anyOf', 'oneOf']);
+const SINGLE_SCHEMAS = new Set(['additionalProperties', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
+
+interface Place {
+  readonly file: string;
+  readonly pointer: string;
+}
+
+function locate(ref: string, file: string): Place {
+  const [name = '', pointer = ''] = ref.split('#');
+  return { file: name === '' ? file : name, pointer };
+}
+
+function find({ file, pointer }: Place): JsonObject {
+  const found = pointer
+    .split('/')
+    .slice(1)
+    .reduce((value: unknown, name) => (isObject(value) ? value[name] : undefined), FILES.get(file));
+  if (!isObject(found)) throw new Error(`there is no schema ${file}#${pointer}`);
+  return found;
+}
+
+function valuesOf({ properties }: JsonObject, property: string): readonly string[] {
+  const schema = isObject(properties) ? properties[property] : undefined;
+  if (!isObject(schema)) return [];
+  return (Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]).map(String);
+}
+
+function mapValues(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
+}

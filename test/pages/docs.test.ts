@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+
+describe('/docs', () => {
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    gateway = await openGateway({ ALLOWED_HOSTS: 'gateway.example' });
+  });
+
+  afterEach(() => gateway.close());
+
+  const show = async (path: string) => (await fetch(gateway.url + path)).text();
+
+  it('lists the guides and the API, and each is a page', async () => {
+    const list = await show('/docs');
+    const links = [...list.matchAll(/<li><a href="(docs\/[^"]+)">/g)].map(([, link = '']) => link);
+    expect(links).to.include.members(['docs/readme', 'docs/settings', 'docs/api']);
+    for (const link of links) {
+      const reply = await fetch(`${gateway.url}/${link}`);
+      expect([reply.status, reply.headers.get('content-type')], link).to.deep.equal([200, 'text/html; charset=utf-8']);
+    }
+  });
+
+  it('leads on every page only to places that are there', async () => {
+    const ids = new Map<string, Set<string>>();
+    const links: { from: string; to: URL }[] = [];
+    const open = [new URL('/docs', gateway.url)];
+    for (let page = open.pop(); page !== undefined; page = open.pop()) {
+      if (ids.has(page.pathname)) continue;
+      const reply = await fetch(page);
+      expect(reply.status, page.pathname).to.equal(200);
+      const html = await reply.text();
+      const own = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id = '']) => id);
+      expect(own.length, `ids of ${page.pathname}`).to.equal(new Set(own).size);
+      ids.set(page.pathname, new Set(own));
+      for (const [, href = ''] of html.matchAll(/ href="([^"]*)"/g)) {
+        const to = new URL(href, page);
+        if (to.origin !== gateway.url) continue;
+        links.push({ from: page.pathname, to });
+        if (to.pathname.startsWith('/docs')) open.push(to);
+        else if (!ids.has(to.pathname)) expect((await fetch(to)).status, to.href).to.equal(200);
+      }
+    }
+    const dead = links.filter(({ to }) => {
+      const anchor = decodeURIComponent(to.hash.slice(1));
+      return anchor !== '' && ids.get(to.pathname)?.has(anchor) === false;
+    });
+    expect(dead.map(({ from, to }) => `${from} → ${to.pathname}${to.hash}`)).to.deep.equal([]);
+  });
+
+  it('has the headings of all guides and the operations of the API to search through', async () => {
+    const reply = await fetch(`${gateway.url}/docs/headings.json`);
+    const places = (await reply.json()) as { text: string; page: string; href: string }[];
+    expect(places).to.deep.include({ text: 'Timeouts', page: 'Settings', href: 'settings#timeouts' });
+    expect(places).to.deep.include({ text: 'DATABASE_URL', page: 'Settings', href: 'settings#database_url' });
+    expect(places).to.deep.include({
+      text: 'Create a response (POST /api/v1/responses)',
+      page: 'API',
+      href: 'api#createResponse',
+    });
+  });
+
+  it('says in the examples of a guide by which address it was asked for', async () => {
+    const asked = get(`${gateway.url}/docs/readme`, { headers: { host: 'gateway.example' } });
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    const page = await text(reply);
+    expect(page).to.include('curl http://gateway.example/api/v1/responses').and.not.to.include('127.0.0.1:8080/api');
+  });
+
+  for (const [path, location] of [
+    ['/docs/', '../docs'],
+    ['/docs/settings/', '../settings'],
+  ] as const) {
+    it(`sends from ${path} to the page whose relative links hold`, async () => {
+      const reply = await fetch(gateway.url + path, { redirect: 'manual' });
+      expect([reply.status, reply.headers.get('location')]).to.deep.equal([307, location]);
+    });
+  }
+
+  for (const path of [
+    '/docs/unknown',
+    '/docs/unknown/',
+    '/docs/settings.md',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/a/b',
+  ]) {
+    it(`has no ${path}`, async () => {
+      expect((await fetch(gateway.url + path)).status).to.equal(404);
+    });
+  }
+
+  it('takes no other method than GET', async () => {
+    const reply = await fetch(`${gateway.url}/docs/settings`, { method: 'POST' });
+    expect([reply.status, reply.headers.get('allow')]).to.deep.equal([405, 'GET']);
+  });
+});

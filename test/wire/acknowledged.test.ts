@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { unacknowledgedBytes } from '../../src/wire/acknowledged.ts';
+import { kernelTakes } from '../support/kernel.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
+
+describe('unacknowledgedBytes', () => {
+  useRealSockets();
+
+  let server: Server;
+  let writer: Socket;
+  let reader: Socket;
+
+  for (const host of ['127.0.0.1', '::']) {
+    it(`is what the kernel holds of what was written, of a server at ${host}`, async function () {
+      if (!existsSync('/proc/net/tcp')) this.skip();
+      await open(host);
+      expect(unacknowledgedBytes(writer, 0)).to.equal(0);
+      const written = 2 * (await kernelTakes()) + 256 * 1024;
+      writer.write(Buffer.alloc(written));
+      await until(() => Promise.resolve(unacknowledgedBytes(writer, 0) > 0));
+      const held = unacknowledgedBytes(writer, 0);
+      expect(held).to.be.lessThan(written);
+      expect(unacknowledgedBytes(writer, 60_000)).to.equal(held);
+      reader.resume();
+      await once(writer, 'drain');
+      await until(() => Promise.resolve(unacknowledgedBytes(writer, 0) === 0));
+    });
+  }
+
+  it('is 0 where the system does not say', () => {
+    expect(unacknowledgedBytes({ localPort: 1, remotePort: 1 } as Socket, 0)).to.equal(0);
+  });
+
+  async function open(host: string): Promise<void> {
+    server = createServer().listen(0, host);
+    await once(server, 'listening');
+    const accepted = once(server, 'connection');
+    reader = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    [writer] = (await accepted) as [Socket];
+  }
+
+  afterEach(() => {
+    reader?.destroy();
+    writer?.destroy();
+    server?.close();
+  });
+});
