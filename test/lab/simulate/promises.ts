@@ -365,12 +365,13 @@ function isResting(backend: string, call: Call, { calls, lives, keys }: Rests, f
     // A request that ends before the reason of its refusal has come says nothing of the backend.
     const restedMs = call.startedAtMs - atMs;
     if (!rests || !isWhole || restedMs < forMs || restedMs >= FIRST_REST_MS) return false;
-    // Whoever else is answered there meanwhile ends the rest; what has not ended yet may not have been answered before.
+    // Whoever else is answered there meanwhile may end the rest, and does so for certain if its request began after the failure. What
+    // has not ended yet may not have been answered before.
     const mustRest = forMs > 0;
     return !here.some(
       ({ hasBegun, ending: end, startedAtMs, endedAtMs = Infinity }) =>
         (hasBegun || (end !== undefined && typeof ENDINGS[end] === 'string')) &&
-        (mustRest ? startedAtMs <= call.startedAtMs : endedAtMs < call.startedAtMs) &&
+        (mustRest ? startedAtMs <= call.startedAtMs : startedAtMs > atMs && endedAtMs < call.startedAtMs) &&
         endedAtMs >= atMs,
     );
   });
