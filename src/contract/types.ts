@@ -2817,7 +2817,7 @@ export interface Settings {
    */
   COMPACTION_MODEL?: string;
   /**
-   * How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.
+   * How long this process remembers a response and its items, for clients that continue it by previous_response_id or refer to its items (item_reference), in seconds. They are in memory only, each for its own caller. 0 remembers nothing. It needs WORKERS=1, since another process does not know them.
    */
   ITEM_MEMORY_TTL_S: number;
   /**

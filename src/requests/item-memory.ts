@@ -1,23 +1,41 @@
-import { isList, isObject } from '../core/json.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { OutputItem } from '../contract/types.ts';
 
 /**
- * The AI SDK refers to output items by id unless `store` is false. They are kept only in the memory
- * of this process.
+ * Some clients refer to output items by their ids, and others to the response that they continue. Both
+ * are kept only in the memory of this process.
  */
 export interface ItemResolver {
   /**
-   * Replaces references in the body, and returns the number of bytes that this adds. Throws
-   * ApiError for an item that is unknown or belongs to another caller.
+   * Puts the items of the response that the body continues before its input, and replaces references.
+   * Returns how many items come before those of the body. A response that is unknown stays named.
+   * Throws ApiError for an item that is unknown or belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
+}
+
+/** A response with all that it continues: JSON arrays of items, one after the other. */
+export interface RememberedTurns {
+  readonly turns: readonly Uint8Array<ArrayBuffer>[];
+  readonly bytes: number;
+}
+
+/** What a response adds to the one that it continues. */
+export interface NewTurns {
+  readonly responseId: string;
+  readonly turns: readonly Uint8Array<ArrayBuffer>[];
+  readonly continues: string | undefined;
 }
 
 export interface ItemMemory extends ItemResolver {
   /** Returns the number of bytes that are remembered. */
   remember(caller: Identity, items: readonly OutputItem[]): number;
+  /** Keeps a response behind the one that it continues, unless that one is forgotten. */
+  rememberResponse(caller: Identity, response: NewTurns): void;
+  /** Returns a response of this caller. */
+  recallResponse(caller: Identity, responseId: string): RememberedTurns | undefined;
   /** Returns the number of bytes that `resolve` would add. */
   weigh(caller: Identity, body: unknown): number;
   /** Returns the items with these ids that `resolve` would find, up to the size that it refuses. */
@@ -36,6 +54,8 @@ export interface ItemMemoryOptions {
 export interface RememberedItem {
   readonly json: string;
   readonly bytes: number;
+  /** Of a response, which has no JSON of its own. */
+  readonly turns?: RememberedTurns['turns'];
 }
 
 interface Remembered extends RememberedItem {
@@ -49,6 +69,8 @@ interface Owned {
   bytes: number;
 }
 
+const NOTHING: RememberedTurns = { turns: [], bytes: 0 };
+const NO_RESPONSE: RememberedItem = { json: '', ...NOTHING };
 const MAX_ITEMS = 20_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
@@ -61,7 +83,14 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   let bytes = 0;
 
   if (itemMemoryTtlS === 0) {
-    return { remember: () => 0, resolve: () => 0, weigh: () => 0, recall: () => new Map() };
+    return {
+      remember: () => 0,
+      rememberResponse: () => undefined,
+      recallResponse: () => undefined,
+      resolve: () => 0,
+      weigh: () => 0,
+      recall: () => new Map(),
+    };
   }
   return {
     remember(caller, output) {
@@ -71,16 +100,24 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
         const json = JSON.stringify(item);
         const size = Buffer.byteLength(json);
         if (size > maxBytes) continue;
-        add(keyOf(caller, item.id), {
-          json,
-          bytes: size,
-          owner: caller[0],
-          expiresAtMs: nowMs() + itemMemoryTtlS * 1000,
-        });
+        add(caller, item.id, { json, bytes: size });
         added += size;
       }
       makeRoom();
       return added;
+    },
+    rememberResponse(caller, { responseId, turns, continues }) {
+      forgetExpired();
+      const before = continues === undefined ? NOTHING : recallTurns(caller, continues);
+      if (before === undefined) return;
+      const bytes = turns.reduce((sum, turn) => sum + turn.length, before.bytes);
+      if (bytes > maxBodyBytes) return;
+      add(caller, responseId, { json: '', bytes, turns: [...before.turns, ...turns] });
+      makeRoom();
+    },
+    recallResponse(caller, responseId) {
+      forgetExpired();
+      return recallTurns(caller, responseId);
     },
     resolve(caller, body) {
       forgetExpired();
@@ -97,13 +134,21 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
         const item = items.get(keyOf(caller, id));
         if (item === undefined || recalled > maxBodyBytes) break;
         recalled += item.bytes;
-        found.set(id, { json: item.json, bytes: item.bytes });
+        const { json, bytes, turns } = item;
+        found.set(id, { json, bytes, ...(turns !== undefined && { turns }) });
       }
       return found;
     },
   };
 
-  function add(key: string, item: Remembered): void {
+  function recallTurns(caller: Identity, responseId: string): RememberedTurns | undefined {
+    const { turns, bytes } = items.get(keyOf(caller, responseId)) ?? NOTHING;
+    return turns === undefined || turns.length === 0 ? undefined : { turns, bytes };
+  }
+
+  function add(caller: Identity, id: string, remembered: RememberedItem): void {
+    const key = keyOf(caller, id);
+    const item = { ...remembered, owner: caller[0], expiresAtMs: nowMs() + itemMemoryTtlS * 1000 };
     forget(key);
     items.set(key, item);
     bytes += item.bytes;
@@ -173,8 +218,22 @@ export function referencesIn(body: unknown): readonly string[] {
 }
 
 function idsIn(body: unknown): readonly string[] {
-  if (!isObject(body) || !isList(body['input'])) return [];
-  return body['input'].filter(isReference).map(({ id }) => id);
+  if (!isObject(body)) return [];
+  const { previous_response_id: previous, input } = body;
+  const references = isList(input) ? input.filter(isReference).map(({ id }) => id) : [];
+  return typeof previous === 'string' ? [previous, ...references] : references;
+}
+
+/** Returns the input as a list of items. */
+export function inputItemsOf(input: unknown): readonly unknown[] {
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
+  return isList(input) ? input : [];
+}
+
+/** Returns the items of a turn. */
+export function itemsOf(turn: Uint8Array): readonly unknown[] {
+  const items = readJson(Buffer.from(turn.buffer, turn.byteOffset, turn.length).toString());
+  return isList(items) ? items : [];
 }
 
 /** Replaces references in the body as `ItemMemory.resolve` does. */
@@ -182,18 +241,37 @@ export function resolveReferences(
   body: unknown,
   { find, maxBytes }: { readonly find: (id: string) => RememberedItem | undefined; readonly maxBytes: number },
 ): number {
-  if (!isObject(body) || !isList(body['input'])) return 0;
-  let added = 0;
-  for (const [index, item] of body['input'].entries()) {
-    if (!isReference(item)) continue;
-    const path = `input[${index}]`;
-    const found = find(item.id);
-    if (found === undefined) throw notRemembered(path);
-    added += found.bytes;
-    if (added > maxBytes) throw tooLarge(path, maxBytes);
-    body['input'][index] = JSON.parse(found.json);
+  if (!isChangeable(body)) return 0;
+  const { previous_response_id: previous } = body;
+  const earlier = typeof previous === 'string' ? find(previous) : NO_RESPONSE;
+  // The validation says so of a response that is unknown.
+  if (earlier?.turns === undefined) return 0;
+  let added = earlier.bytes;
+  if (added > maxBytes) throw tooLarge('previous_response_id', maxBytes);
+  // Those of the response refer to nothing.
+  const items = earlier.turns.flatMap(itemsOf);
+  if (isList(body['input'])) replaceReferences(body['input']);
+  if (items.length > 0) {
+    delete body['previous_response_id'];
+    body['input'] = [...items, ...inputItemsOf(body['input'])];
   }
-  return added;
+  return items.length;
+
+  function replaceReferences(input: unknown[]): void {
+    for (const [index, item] of input.entries()) {
+      if (!isReference(item)) continue;
+      const path = `input[${index}]`;
+      const found = find(item.id);
+      if (found === undefined || found.json === '') throw notRemembered(path);
+      added += found.bytes;
+      if (added > maxBytes) throw tooLarge(path, maxBytes);
+      input[index] = JSON.parse(found.json);
+    }
+  }
+}
+
+function isChangeable(body: unknown): body is Record<string, unknown> {
+  return isObject(body);
 }
 
 /** The caller is part of the key, so that no caller can read the items of another. */

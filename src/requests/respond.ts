@@ -101,13 +101,13 @@ function openTranslator(
   { unique, createdAtMs }: { readonly unique: UniquePart; readonly createdAtMs: number },
   services: RespondServices,
 ): Translator {
-  const { continues } = incoming;
+  const continues = incoming.continues?.responseId ?? plan.continues;
   return createTranslator({
     ...readingOf(incoming, plan, services),
     response: initialResponse(plan.request, plan.translation.tools, {
       unique,
       createdAtS: Math.floor(createdAtMs / 1000),
-      ...(continues !== undefined && { previousResponseId: continues.responseId }),
+      ...(continues !== undefined && { previousResponseId: continues }),
     }),
     unique,
     nowS: () => Math.floor(services.nowMs() / 1000),
@@ -159,8 +159,8 @@ function openCompaction(
 
 /** A large answer was written for the client, is written for the memory, and once more for the client: each in an iteration of its own. */
 async function remember(
-  { caller }: IncomingCreate,
-  { request }: ResponsePlan,
+  { caller, endpoint }: IncomingCreate,
+  { request, turn, continues }: ResponsePlan,
   { failure, response, isLarge }: Translator,
   { itemMemory }: RespondServices,
 ): Promise<void> {
@@ -168,6 +168,10 @@ async function remember(
   if (failure !== null || request.store === false) return;
   const isRemembered = itemMemory.remember(caller.identity, response.output) > 0;
   if (isLarge && isRemembered) await yieldToEventLoop();
+  if (turn === undefined || endpoint !== 'responses') return;
+  const turns = [turn, Buffer.from(JSON.stringify(response.output))];
+  itemMemory.rememberResponse(caller.identity, { responseId: response.id, turns, continues });
+  if (isLarge) await yieldToEventLoop();
 }
 
 function endingOf(

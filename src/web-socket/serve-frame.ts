@@ -108,7 +108,7 @@ async function serveCreate(
 ): Promise<void> {
   const frame = await options.preparation.frame(incoming);
   const { isWarmUp, previousResponseId, idempotencyKey } = frame;
-  const made: { translator?: Translator; turn?: Uint8Array } = {};
+  const made: { translator?: Translator; turn?: Uint8Array<ArrayBuffer>; isKept?: boolean } = {};
   try {
     const past = previousResponseId === undefined ? undefined : await recall(previousResponseId);
     if (past === 'repeated') return;
@@ -123,6 +123,7 @@ async function serveCreate(
         async prepare(backend) {
           const { plan, turn } = await frame.prepare(past, backend);
           made.turn = turn;
+          made.isKept = plan.request.store !== false;
           return plan;
         },
         openReply(translator, { echo }, signal) {
@@ -150,7 +151,11 @@ async function serveCreate(
     }
     // To send a long answer has taken its time already.
     if (isLarge) await yieldToEventLoop();
-    history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
+    const turns = [turn, Buffer.from(JSON.stringify(response.output))];
+    history.set(response.id, turns, previousResponseId);
+    if (made.isKept !== true) return;
+    const { identity } = incoming.caller;
+    options.itemMemory.rememberResponse(identity, { responseId: response.id, turns, continues: previousResponseId });
   } catch (error) {
     // A failed continuation drops the history.
     history.delete(previousResponseId);
@@ -167,6 +172,8 @@ async function serveCreate(
     try {
       return history.get(responseId);
     } catch (error) {
+      const remembered = options.itemMemory.recallResponse(incoming.caller.identity, responseId);
+      if (remembered !== undefined) return remembered;
       const repeated = { ...incoming, idempotencyKey };
       const record = await findDuplicate(repeated, 'responses', options, frame.bodyDigest);
       if (record === undefined) throw error;

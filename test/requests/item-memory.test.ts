@@ -58,11 +58,22 @@ describe('createItemMemory', () => {
     ]);
   });
 
-  it('says how much it has added', () => {
+  it('says how many items come before those of the request', () => {
     const memory = open();
-    memory.remember(ME, [message('msg_1', 'ä')]);
-    const added = memory.resolve(ME, { input: [reference('msg_1'), reference('msg_1')] });
-    expect(added).to.equal(2 * Buffer.byteLength(JSON.stringify(message('msg_1', 'ä'))));
+    const turns = [[message('msg_1')], [message('msg_2'), message('msg_3')]].map((items) =>
+      new TextEncoder().encode(JSON.stringify(items)),
+    );
+    memory.rememberResponse(ME, { responseId: 'resp_1', turns, continues: undefined });
+    const body = { input: [message('msg_4')], previous_response_id: 'resp_1' };
+    expect(memory.resolve(ME, body)).to.equal(3);
+    expect(body).to.deep.equal({ input: ['msg_1', 'msg_2', 'msg_3', 'msg_4'].map((id) => message(id)) });
+    expect(memory.resolve(OTHER, { input: 'Hi', previous_response_id: 'resp_1' })).to.equal(0);
+  });
+
+  it('keeps no response that continues one which is forgotten', () => {
+    const memory = open();
+    memory.rememberResponse(ME, { responseId: 'resp_2', turns: [], continues: 'resp_1' });
+    expect(memory.recallResponse(ME, 'resp_2')).to.equal(undefined);
   });
 
   it('gives a copy, so that nobody changes what is remembered', () => {
@@ -313,6 +324,96 @@ describe('ITEM_MEMORY_TTL_S', () => {
       expect(error.message).to.include('"store": false');
     });
   }
+
+  describe('continues a response that is remembered', () => {
+    const MESSAGES = [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: 'Rain.', reasoning_content: 'Hmm.' },
+      { role: 'user', content: 'And?' },
+    ];
+
+    /** Asks over HTTP, and returns the id of the response. */
+    async function begin(request: object = {}): Promise<string> {
+      const reply = await gateway.create({ model: 'm', input: 'Weather?', ...request });
+      return ((await reply.json()) as { id: string }).id;
+    }
+
+    function goOnAfter(previous_response_id: string, init?: { headers: Record<string, string> }): Promise<Response> {
+      return gateway.create({ model: 'm', input: 'And?', previous_response_id }, init);
+    }
+
+    it('over HTTP, for as many turns as you like', async () => {
+      await open({ ITEM_MEMORY_TTL_S: '60' });
+      const first = await begin();
+      const reply = await goOnAfter(first);
+      const second = (await reply.json()) as { id: string; previous_response_id: string };
+      expect(second.previous_response_id).to.equal(first);
+      expect((await backend.request(2)).body).to.deep.include({ messages: MESSAGES });
+      expect((await goOnAfter(second.id)).status).to.equal(200);
+      const { messages } = (await backend.request(3)).body as { messages: object[] };
+      expect(messages).to.deep.equal([...MESSAGES, ...MESSAGES.slice(1)]);
+    });
+
+    it('on a WebSocket, where it came over HTTP, and over HTTP, where it came on a WebSocket', async () => {
+      await open({ ITEM_MEMORY_TTL_S: '60' });
+      const first = await begin();
+      const speaker = await speakTo(gateway.url);
+      const { id } = responseOf(await speaker.ask({ model: 'm', input: 'And?', previous_response_id: first }));
+      expect((await backend.request(2)).body).to.deep.include({ messages: MESSAGES });
+      speaker.close();
+      await speaker.closed;
+      expect((await goOnAfter(id)).status).to.equal(200);
+      const { messages } = (await backend.request(3)).body as { messages: object[] };
+      expect(messages).to.deep.equal([...MESSAGES, ...MESSAGES.slice(1)]);
+    });
+
+    it('with more than one turn of the event loop should prepare, by the thread', async () => {
+      await open({ ITEM_MEMORY_TTL_S: '60' });
+      const input = 'x'.repeat(2_200_000);
+      const first = await begin({ input });
+      expect((await goOnAfter(first)).status).to.equal(200);
+      const { messages } = (await backend.request(2)).body as { messages: object[] };
+      expect(messages).to.deep.equal([{ role: 'user', content: input }, ...MESSAGES.slice(1)]);
+    });
+
+    it('where its tokens are counted, and names the place of a mistake in what was sent', async () => {
+      await open({ ITEM_MEMORY_TTL_S: '60' });
+      const previous_response_id = await begin();
+      const reply = await gateway.create({
+        model: 'm',
+        input: [{ type: 'message', role: 'user' }],
+        previous_response_id,
+      });
+      const { error } = (await reply.json()) as { error: { param: string } };
+      expect([reply.status, error.param]).to.deep.equal([400, 'input[0].content']);
+    });
+
+    const unknown: { name: string; first: () => Promise<string>; headers?: Record<string, string>; ttl?: string }[] = [
+      { name: 'where nothing is remembered', first: () => begin(), ttl: '0' },
+      { name: 'that was not to be stored', first: () => begin({ store: false }) },
+      { name: 'of another key', first: () => begin(), headers: { authorization: `Bearer ${TEST_KEY}-2` } },
+      {
+        name: 'that is older than that',
+        async first() {
+          const id = await begin();
+          nowMs += 60_000;
+          return id;
+        },
+      },
+    ];
+    for (const { name, first, headers, ttl = '60' } of unknown) {
+      it(`but none ${name}`, async () => {
+        await open({ ITEM_MEMORY_TTL_S: ttl });
+        const reply = await goOnAfter(await first(), headers && { headers });
+        const { error } = (await reply.json()) as { error: { code: string; param: string } };
+        expect([reply.status, error.code, error.param]).to.deep.equal([
+          400,
+          'previous_response_not_found',
+          'previous_response_id',
+        ]);
+      });
+    }
+  });
 
   it('is off at first, and then the refusal says what to set', async () => {
     await open({});

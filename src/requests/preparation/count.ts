@@ -1,3 +1,4 @@
+import { withoutHistory } from './turns.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import type { ChatBody } from '../../core/encoded-chat.ts';
 import { countedInputOf, type CountedInput } from '../../core/tokens/counted-input.ts';
@@ -25,7 +26,18 @@ export function prepareCount(
   { identity, value }: ParsedRequest,
   services: PrepareServices,
 ): InputToCount & { readonly chat: ChatRequest } {
-  services.itemMemory.resolve(identity, value);
+  const earlier = services.itemMemory.resolve(identity, value);
+  try {
+    return countResolved({ identity, value }, services);
+  } catch (error) {
+    throw withoutHistory(error, earlier);
+  }
+}
+
+function countResolved(
+  { identity, value }: Pick<ParsedRequest, 'identity' | 'value'>,
+  services: PrepareServices,
+): InputToCount & { readonly chat: ChatRequest } {
   const request = validateCreateResponse(value);
   const route = services.routes.choose(request.model, () => affinityOf(identity[0], request));
   const translation = toChatRequest(request, translationOptionsFor(identity, route, services));

@@ -1,10 +1,12 @@
 /** A frame of a WebSocket that asks for a response, and the conversation that it continues. */
 
 import { ApiError } from '../../core/errors.ts';
-import { isList, isObject, readJson } from '../../core/json.ts';
+import { isObject } from '../../core/json.ts';
 import { isKnownType } from '../../core/request/items.ts';
 import { parseIdempotencyKey } from '../idempotency-key.ts';
+import { inputItemsOf, itemsOf } from '../item-memory.ts';
 import type { ResponsePlan } from '../plan.ts';
+import { toTurn, withoutHistory } from './turns.ts';
 import { prepare, type ParsedRequest, type Prepared, type PrepareServices } from './response.ts';
 import { validateWebSocketCreate } from './validate.ts';
 
@@ -65,27 +67,10 @@ export function prepareFrame(
     const plan = prepare({ ...parsed, value }, options, services);
     // The preparation has replaced what an item refers to.
     const items = isEmpty ? [] : inputItemsOf(value['input']).slice(history.length);
-    return { plan, turn: encoder.encode(JSON.stringify(items.filter(isNoTrigger))) };
+    return { plan, turn: toTurn(items) };
   } catch (error) {
-    throw error instanceof ApiError ? withoutHistory(error, history.length) : error;
+    throw withoutHistory(error, history.length);
   }
-}
-
-const encoder = new TextEncoder();
-
-function itemsOf(turn: Uint8Array): readonly unknown[] {
-  const items = readJson(Buffer.from(turn.buffer, turn.byteOffset, turn.length).toString());
-  return isList(items) ? items : [];
-}
-
-function inputItemsOf(input: unknown): readonly unknown[] {
-  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
-  return isList(input) ? input : [];
-}
-
-/** A compaction trigger counts only once. */
-function isNoTrigger(item: unknown): boolean {
-  return !isObject(item) || item['type'] !== 'compaction_trigger';
 }
 
 /**
@@ -111,16 +96,4 @@ function typeOf(item: unknown): string {
 
 function callIdOf(item: unknown): unknown {
   return isObject(item) ? item['call_id'] : undefined;
-}
-
-/** Returns the error with the paths of the client's input, which did not contain the history. */
-function withoutHistory(error: ApiError, historyLength: number): ApiError {
-  if (historyLength === 0 || !error.param.startsWith('input[')) return error;
-  const rebased = (text: string): string =>
-    text.replaceAll(/\binput\[(\d+)\]/g, (_all, index: string) => {
-      const own = Number(index) - historyLength;
-      return own < 0 ? 'previous_response_id' : `input[${own}]`;
-    });
-  const { code, status, headers, cause } = error;
-  return new ApiError(code, { param: rebased(error.param), message: rebased(error.message), status, headers, cause });
 }

@@ -18,7 +18,7 @@ import type { ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import { prepareFrame, readCreateFrame, type CreateFrame, type Past, type PreparedFrame } from './frame.ts';
-import { prepare, type ParsedRequest, type PrepareOptions, type PrepareServices } from './response.ts';
+import { prepareTurn, type ParsedRequest, type PrepareOptions, type PrepareServices } from './response.ts';
 import { routeChat, type RoutedChat } from './route.ts';
 import type {
   Answer,
@@ -95,7 +95,7 @@ export function openPreparation(options: PreparationOptions): Preparation {
   return {
     async response(incoming, as, backend) {
       const value = resolvedHere(incoming);
-      if (value !== undefined) return prepare(parsedOf(incoming, value), as, servicesFor(backend));
+      if (value !== undefined) return prepareTurn(parsedOf(incoming, value), as, servicesFor(backend));
       const plan = await inThread(incoming, (rpc, request) => rpc.ask('response', request, as), tablesOf(backend));
       return toPlan(incoming, as, plan);
     },

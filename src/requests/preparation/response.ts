@@ -1,5 +1,6 @@
 import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { UniquePart } from '../../core/ids.ts';
+import { isObject } from '../../core/json.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
 import type { CompactionOptions, CompactionPlan, CompactionSettings } from '../../core/compaction/compaction.ts';
@@ -16,10 +17,11 @@ import type { Identity } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
 import { compactionFor, loadOf, mayCompact } from '../compact.ts';
 import type { IncomingCreate } from '../incoming.ts';
-import type { ItemResolver } from '../item-memory.ts';
+import { inputItemsOf, type ItemResolver } from '../item-memory.ts';
 import { leftOutOf } from '../left-out.ts';
 import type { PlannedLoad, ResponsePlan } from '../plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
+import { toTurn, withoutHistory } from './turns.ts';
 import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
 export interface TranslationSettings {
@@ -35,6 +37,8 @@ export interface PrepareServices extends TranslationSettings, CompactionSettings
   readonly estimator: InputEstimator;
   readonly itemMemory: ItemResolver;
   readonly defaultMaxOutputTokens: number;
+  /** With 0 no later request continues this one. */
+  readonly itemMemoryTtlS: number;
 }
 
 /** A plan with everything that it was made from. */
@@ -69,13 +73,36 @@ export interface PrepareOptions {
 const VALIDATE = { responses: validateCreateResponse, 'responses.compact': validateCompactResponse };
 
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
-export function prepare(
+export function prepare(parsed: ParsedRequest, options: PrepareOptions, services: PrepareServices): Prepared {
+  const earlier = services.itemMemory.resolve(parsed.identity, parsed.value);
+  try {
+    return prepareResolved(parsed, options, services);
+  } catch (error) {
+    throw withoutHistory(error, earlier);
+  }
+}
+
+/** As `prepare`, for a request over HTTP, which a later one may continue. */
+export function prepareTurn(parsed: ParsedRequest, options: PrepareOptions, services: PrepareServices): Prepared {
+  const { value } = parsed;
+  if (services.itemMemoryTtlS === 0 || !isObject(value)) return prepare(parsed, options, services);
+  const { previous_response_id: continues } = value;
+  const ownCount = inputItemsOf(value['input']).length;
+  const prepared = prepare(parsed, options, services);
+  const items = inputItemsOf(value['input']);
+  return {
+    ...prepared,
+    turn: toTurn(items.slice(items.length - ownCount)),
+    ...(typeof continues === 'string' && { continues }),
+  };
+}
+
+function prepareResolved(
   parsed: ParsedRequest,
   { endpoint, mayBeEmpty = false }: PrepareOptions,
   services: PrepareServices,
 ): Prepared {
   const { identity, value, bytes } = parsed;
-  services.itemMemory.resolve(identity, value);
   const valid = withExactIntegers(VALIDATE[endpoint](value), bytes);
   const { model } = valid;
   const affinity = (): string => affinityOf(identity[0], valid);

@@ -117,7 +117,9 @@ function refuseState(body: JsonObject): void {
   if (typeof body['previous_response_id'] === 'string') {
     throw new ApiError('previous_response_not_found', {
       param: 'previous_response_id',
-      message: 'No response is stored here, so none can be continued. Send the full history in input instead.',
+      message:
+        'No response with this id is kept here. Send the full history in input instead, or let the operator of the gateway ' +
+        'keep responses for a while with ITEM_MEMORY_TTL_S.',
     });
   }
   if (body['conversation'] !== undefined) {

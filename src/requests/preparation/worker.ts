@@ -23,7 +23,7 @@ import type { Plan, ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import {
-  prepare,
+  prepareTurn,
   type ParsedRequest,
   type Prepared,
   type PrepareOptions,
@@ -112,7 +112,7 @@ let transferred: ArrayBuffer[] = [];
 const service: LargeService = {
   response: (request, options) =>
     answer(request, (received, services) =>
-      toSentPlan(prepare(parse(received), options, services), digested(received)),
+      toSentPlan(prepareTurn(parse(received), options, services), digested(received)),
     ),
   frame: (request) =>
     answer(request, (received, services) => {
@@ -134,7 +134,7 @@ const service: LargeService = {
       const whole = parse(received);
       const { compaction } =
         'endpoint' in as
-          ? prepare(whole, as, services)
+          ? prepareTurn(whole, as, services)
           : prepareFrame(readCreateFrame(whole.value), { ...whole, ...as }, services).plan;
       const chat = compaction?.resume?.(encryptedContent);
       if (chat === undefined) throw new Error('this request has no compaction on its way');
@@ -229,6 +229,7 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
   const { originals, offeredCount, callable } = tools;
   const echo = encoder.encode(JSON.stringify(echoOf(request, tools)).slice(1, -1));
   transferred.push(echo.buffer);
+  if (plan.turn !== undefined) transferred.push(plan.turn.buffer);
   return {
     ...plan,
     ...digest,
