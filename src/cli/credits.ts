@@ -1,18 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
-import { readConfig } from '../config/config.ts';
-import { checkLedgers } from '../store/maintenance.ts';
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
 import type { LedgerQuery } from '../store/keys.ts';
 import { withAdministration } from './administration.ts';
-import { CliError, type CliContext } from './context.ts';
-import { findOwnDatabase } from './database.ts';
+import type { CliContext } from './context.ts';
 import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
-import { formatMoment, formatMoney, formatNumberOf, toTimestamp } from './format.ts';
+import { formatMoment, formatMoney, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import { parseAmountText, parseSignedAmountText, wholeNumber } from './options.ts';
 import { createPrinter } from './printer.ts';
-import { createProgress } from './progress.ts';
 import { formatTable, type Column } from './table.ts';
 
 interface AccountOptions {
@@ -42,7 +38,6 @@ export function addCredits(program: Command, context: CliContext): void {
   });
   addEntry(credits, context, { kind: 'adjust', what: 'correct the balance, up or down', parse: parseSignedAmountText });
   addList(credits, context);
-  addCheck(credits, context);
 }
 
 interface EntryCommand {
@@ -200,23 +195,3 @@ const COLUMNS: readonly Column<LedgerItem>[] = [
   { title: 'REFERENCE', of: ({ reference }) => reference ?? '' },
   { title: 'NOTE', of: ({ note }) => note },
 ];
-
-function addCheck(credits: Command, context: CliContext): void {
-  const check = credits
-    .command('check')
-    .description('check for every key and group that its ledger adds up to its balance')
-    .action(async (_options: unknown, command: Command) => {
-      const database = await findOwnDatabase(readConfig(context.env));
-      const progress = createProgress(context);
-      progress.begin('adding up every ledger');
-      const { keys, problems } = await checkLedgers(database).finally(() => progress.stop());
-      const value = { object: 'ledger_check', ok: problems.length === 0, keys, problems };
-      createPrinter(context, command).show(value, (paint) =>
-        problems.length === 0
-          ? [paint('green', `Every ledger adds up, of ${formatNumberOf('key', keys)}.`)]
-          : problems.map((problem) => paint('red', problem)),
-      );
-      if (problems.length > 0) throw new CliError('The ledgers do not add up.');
-    });
-  addExamples(check, [['credits check', 'also while gateways run; exit status 1 when something is wrong']]);
-}

@@ -97,7 +97,7 @@ async function transfer(wish: Wish, context: CliContext, printer: Printer): Prom
   const { file, to, secret } = wish;
   const report = await transferWithProgress(wish, context);
   const { isNew, closed, resumedAtRows, tables, sums } = report;
-  const { ledger, balances } = sums;
+  const [ledger, balances] = [sums.ledger, sums.balances].map((micro) => formatAmount(Number(micro)));
   const value = {
     object: 'database_transfer',
     file,
@@ -107,7 +107,7 @@ async function transfer(wish: Wish, context: CliContext, printer: Printer): Prom
     resumed_at_rows: resumedAtRows,
     tables,
   };
-  printer.show({ ...value, ledger_micro: ledger, balances_micro: balances, gateway_secret: secret.json }, (paint) => [
+  printer.show({ ...value, ledger, balances, gateway_secret: secret.json }, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
     ...describe(report, wish, paint),
   ]);

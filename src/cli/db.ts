@@ -6,6 +6,7 @@ import { checkDatabase } from '../store/maintenance.ts';
 import { backupDatabase } from '../store/sqlite/backup.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findOwnDatabase } from './database.ts';
+import { addAcceptSecret } from './db-accept-secret.ts';
 import { addMigrate } from './db-migrate.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
@@ -21,6 +22,7 @@ export function addDatabase(program: Command, context: CliContext): void {
   addCheck(db, context);
   addMigrate(db, context);
   addBackup(db, context);
+  addAcceptSecret(db, context);
 }
 
 function addCheck(db: Command, context: CliContext): void {

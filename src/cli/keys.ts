@@ -29,7 +29,6 @@ import {
   type KeyOptions,
 } from './key-options.ts';
 import { addImport } from './keys-import.ts';
-import { addSecret } from './keys-secret.ts';
 import { parseDuration } from './options.ts';
 import type { Column } from './table.ts';
 
@@ -86,7 +85,6 @@ export function addKeys(program: Command, context: CliContext): void {
     what: 'delete a key with its credits, for good; its records stay until the retention ends',
     examples: [['keys delete alice --yes', 'keys disable can be taken back, this cannot']],
   });
-  addSecret(keys, context);
 }
 
 function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {

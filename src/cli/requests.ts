@@ -356,6 +356,7 @@ function toJsonWith(config: Config): (record: NamedRecord) => object {
   const baseUrl = toGatewayUrl(config);
   return (record) => ({
     ...toRecord(record, { baseUrl, exposesUpstream: true }),
+    cost: record.costMicro === null ? null : formatAmount(record.costMicro),
     key: labelCaller(record.caller),
     group: record.groupId,
     key_name: record.keyName,

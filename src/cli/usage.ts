@@ -20,6 +20,7 @@ interface UsageOptions {
   readonly until?: number;
   readonly key?: string;
   readonly group?: string;
+  readonly by?: By;
 }
 
 /** Adds `usage`, which sums what was used by time, caller and model. */
@@ -33,8 +34,10 @@ export function addUsage(program: Command, context: CliContext): void {
     .option('--until <time>', 'UTC; by default now', parseMoment)
     .addOption(new Option('--key <key>', 'of one key, by id, prefix or name').conflicts('group'))
     .option('--group <group>', 'of one group, by id or name; * for all groups, each by itself')
+    .addOption(new Option('--by <what>', 'a sum of all of it for each, what cost most first').choices(Object.keys(BY)))
     .action((options: UsageOptions, command: Command) => {
-      const { key, group } = options;
+      const { key, by } = options;
+      const group = options.group ?? (by === 'group' && key === undefined ? '*' : undefined);
       const span = toSpan(options, context.nowMs(), command);
       return withAdministration(context, async ({ administration, store, config }) => {
         const query: UsageQuery = {
@@ -52,19 +55,34 @@ export function addUsage(program: Command, context: CliContext): void {
             return { ...shown, key_name: await names.ofCaller(row.caller), group_name: groupName };
           }),
         );
-        if (await exportRows(context, command, { pages: [data], fields: FIELDS, toJson: (row) => row })) return;
         const printer = createPrinter(context, command);
-        printer.show({ object: 'list', data, ...latencies }, (paint) => [
-          ...formatTable(columnsFor(options.per, group !== undefined), data, paint),
-          ...describeLatencies(latencies),
-        ]);
+        if (by === undefined) {
+          if (await exportRows(context, command, { pages: [data], fields: FIELDS, toJson: withAmount })) return;
+          printer.show({ object: 'list', data: data.map(withAmount), ...latencies }, (paint) => [
+            ...formatTable(columnsFor(options.per, group !== undefined), data, paint),
+            ...describeLatencies(latencies),
+          ]);
+        } else {
+          const sums = sumBy(data, by);
+          const fields = [{ name: by, of: ({ of }: Sum) => of }, ...SUM_FIELDS];
+          if (await exportRows(context, command, { pages: [sums], fields, toJson: withAmount })) return;
+          const total = withAmount(sumOf('total', data));
+          printer.show({ object: 'usage_sums', by, data: sums.map(withAmount), total }, (paint) =>
+            formatTable(
+              [{ title: by.toUpperCase(), of: ({ of }) => of ?? '' }, ...SUM_COLUMNS],
+              [...sums, sumOf('total', data)],
+              paint,
+            ),
+          );
+        }
         printer.noteCurrency(config);
       });
     });
   addExamples(usage, [
     ['usage', 'the last 30 days, by day'],
     ['usage --per hour --key alice', 'one key, the last 24 hours'],
-    ["usage --per month --group '*'", 'what each group used'],
+    ['usage --by key', 'what each key used, the last 30 days, and all of them together'],
+    ['usage --by group --from 2026-01-01', 'what each group used since'],
     ['usage --per month --from 2026-01-01 --csv', 'for a spreadsheet'],
   ]);
 }
@@ -107,36 +125,84 @@ interface NamedUsage extends UsageOfKey {
   readonly group_name: string | null;
 }
 
+/** What rows are summed by, and the name of each there. */
+const BY = {
+  key: ({ key_name }) => key_name,
+  group: ({ group_name }) => group_name,
+  model: ({ model }) => model,
+  day: ({ start }) => formatMoment(start * 1000).slice(0, 10),
+} satisfies Readonly<Record<string, (row: NamedUsage) => string | null>>;
+type By = keyof typeof BY;
+
+type Counts = Omit<UsageOfKey, 'start' | 'key' | 'group' | 'model'>;
+
+interface Sum extends Counts {
+  /** Null for what belongs to no group. */
+  readonly of: string | null;
+}
+
+/** Returns a sum for each name, the dearest first; of days, the first one. */
+function sumBy(rows: readonly NamedUsage[], by: By): readonly Sum[] {
+  const sums = [...Map.groupBy(rows, BY[by])].map(([of, own]) => sumOf(of, own));
+  return by === 'day' ? sums : sums.sort((one, other) => other.cost - one.cost || other.requests - one.requests);
+}
+
+function sumOf(of: string | null, rows: readonly NamedUsage[]): Sum {
+  const sum = (count: keyof Counts): number => rows.reduce((total, row) => total + row[count], 0);
+  return {
+    of,
+    requests: sum('requests'),
+    failed: sum('failed'),
+    cancelled: sum('cancelled'),
+    input_tokens: sum('input_tokens'),
+    cached_tokens: sum('cached_tokens'),
+    cache_write_tokens: sum('cache_write_tokens'),
+    output_tokens: sum('output_tokens'),
+    reasoning_tokens: sum('reasoning_tokens'),
+    cost: sum('cost'),
+    duration_ms: sum('duration_ms'),
+  };
+}
+
+/** Money is a decimal number in every output. */
+function withAmount<Row extends Counts>(row: Row): Omit<Row, 'cost'> & { readonly cost: string } {
+  return { ...row, cost: formatAmount(row.cost) };
+}
+
 function columnsFor(per: UsageQuery['per'], hasGroups: boolean): readonly Column<NamedUsage>[] {
   const ofGroup: Column<NamedUsage> = { title: 'GROUP', of: ({ group_name }) => group_name ?? '' };
-  const count = (title: string, of: (row: UsageOfKey) => number): Column<UsageOfKey> => ({
-    title,
-    of: (row) => formatCount(of(row)),
-    align: 'right',
-  });
   return [
     { title: 'FROM (UTC)', of: ({ start }) => formatMoment(start * 1000).slice(0, TIME_CHARACTERS[per]) },
     ...(hasGroups ? [ofGroup] : []),
     { title: 'KEY', of: ({ key_name }) => key_name },
     { title: 'MODEL', of: ({ model }) => model },
-    count('REQUESTS', (row) => row.requests),
-    count('FAILED', (row) => row.failed),
-    count('CANCELLED', (row) => row.cancelled),
-    count('INPUT', (row) => row.input_tokens),
-    count('CACHED', (row) => row.cached_tokens),
-    count('WRITTEN', (row) => row.cache_write_tokens),
-    count('OUTPUT', (row) => row.output_tokens),
-    { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
-    { title: 'MEAN TIME', of: ({ duration_ms, requests }) => formatSpan(duration_ms / requests), align: 'right' },
+    ...SUM_COLUMNS,
   ];
 }
 
-const FIELDS: readonly Field<NamedUsage>[] = [
-  { name: 'start', of: ({ start }) => toTimestamp(start * 1000) },
-  { name: 'group', of: ({ group_name }) => group_name },
-  { name: 'key', of: ({ key_name }) => key_name },
-  { name: 'key_id', of: ({ key }) => key },
-  { name: 'model', of: ({ model }) => model },
+const countColumn = (title: string, of: (row: Counts) => number): Column<Counts> => ({
+  title,
+  of: (row) => formatCount(of(row)),
+  align: 'right',
+});
+
+const SUM_COLUMNS: readonly Column<Counts>[] = [
+  countColumn('REQUESTS', (row) => row.requests),
+  countColumn('FAILED', (row) => row.failed),
+  countColumn('CANCELLED', (row) => row.cancelled),
+  countColumn('INPUT', (row) => row.input_tokens),
+  countColumn('CACHED', (row) => row.cached_tokens),
+  countColumn('WRITTEN', (row) => row.cache_write_tokens),
+  countColumn('OUTPUT', (row) => row.output_tokens),
+  { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
+  {
+    title: 'MEAN TIME',
+    of: ({ duration_ms, requests }) => formatSpan(requests === 0 ? 0 : duration_ms / requests),
+    align: 'right',
+  },
+];
+
+const SUM_FIELDS: readonly Field<Counts>[] = [
   { name: 'requests', of: (row) => row.requests },
   { name: 'failed', of: (row) => row.failed },
   { name: 'cancelled', of: (row) => row.cancelled },
@@ -147,4 +213,13 @@ const FIELDS: readonly Field<NamedUsage>[] = [
   { name: 'reasoning_tokens', of: (row) => row.reasoning_tokens },
   { name: 'cost', of: ({ cost }) => formatAmount(cost) },
   { name: 'duration_ms', of: (row) => row.duration_ms },
+];
+
+const FIELDS: readonly Field<NamedUsage>[] = [
+  { name: 'start', of: ({ start }) => toTimestamp(start * 1000) },
+  { name: 'group', of: ({ group_name }) => group_name },
+  { name: 'key', of: ({ key_name }) => key_name },
+  { name: 'key_id', of: ({ key }) => key },
+  { name: 'model', of: ({ model }) => model },
+  ...SUM_FIELDS,
 ];

@@ -73,8 +73,8 @@ export function findFittingSecret(
 export function toRefusal(settings: SecretSettings, database: SharedDatabase): ConfigError {
   const its = `the secret by which the database ${nameDatabase(database)} knows its keys and records`;
   return new ConfigError([
-    `GATEWAY_SECRET: ${describeMisfit(settings, database, its)}; set it to that one, or run \`${COMMAND_LINE} keys secret ` +
-      'accept` to go on without, which says what is lost',
+    `GATEWAY_SECRET: ${describeMisfit(settings, database, its)}; set it to that one, or run \`${COMMAND_LINE} db accept-` +
+      'secret` to go on without, which says what is lost',
   ]);
 }
 
@@ -87,7 +87,7 @@ function toLossRefusal(names: readonly string[]): ConfigError {
     names.length === 1 ? ['1 key is', 'it was', 'it'] : [`${names.length} keys are`, 'they were', 'them'];
   return new ConfigError([
     `GATEWAY_SECRET_PREVIOUS: is not set, and ${keys} known by the former secret alone (${named}${more}); set it until ${were} used, ` +
-      `give ${them} a new secret with \`${COMMAND_LINE} keys rotate\`, delete ${them}, or run \`${COMMAND_LINE} keys secret accept\` to go on without`,
+      `give ${them} a new secret with \`${COMMAND_LINE} keys rotate\`, delete ${them}, or run \`${COMMAND_LINE} db accept-secret\` to go on without`,
   ]);
 }
 

@@ -11,11 +11,6 @@ export async function checkDatabase(database: SharedDatabase): Promise<DatabaseC
   return checkServer(database.url);
 }
 
-/** Checks only the ledgers. Throws StoreOpenError. */
-export async function checkLedgers(database: SharedDatabase): Promise<Omit<DatabaseCheck, 'records'>> {
-  return database.kind === 'file' ? sqliteCheck.checkLedgers(database.path) : checkDatabase(database);
-}
-
 /** Creates the database if it is missing, and runs all migrations. Throws StoreOpenError. */
 export async function upgradeDatabase(database: SharedDatabase): Promise<Upgrade> {
   if (database.kind === 'file') return sqliteUpgrade.upgradeDatabase(database.path);

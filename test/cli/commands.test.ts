@@ -7,7 +7,7 @@ import { COMMAND_ROWS, openCommandScene, type CommandScene } from './commands.ts
 async function commandsIn(words: readonly string[] = []): Promise<readonly string[]> {
   const { stdout } = await run([...words, '--help']);
   const [, list = ''] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
-  const names = [...list.matchAll(/^ {2}(\w+)/gm)].flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
+  const names = [...list.matchAll(/^ {2}([\w-]+)/gm)].flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
   if (names.length === 0) return [words.join(' ')];
   const inner = (await Promise.all(names.map((name) => commandsIn([...words, name])))).flat();
   // One that only groups others has no examples of its own.

@@ -76,8 +76,8 @@ if (server !== undefined) {
         is_new: true,
         closed: 0,
         resumed_at_rows: 0,
-        ledger_micro: '-5',
-        balances_micro: '-5',
+        ledger: '-0.000005',
+        balances: '-0.000005',
         gateway_secret: 'keep',
       });
       expect(status).to.equal(0);

@@ -40,7 +40,7 @@ if (server !== undefined) {
       const sound = await run('db check', { env });
       expect(sound.stdout).to.match(/1 record, 1 key\nThe database is sound, and every ledger adds up\.\n$/);
       await database.run('UPDATE keys SET balance_micro = balance_micro - 1, held_micro = held_micro + 2');
-      const { status, stdout } = await run('credits check', { env });
+      const { status, stdout } = await run('db check', { env });
       expect(stdout).to.match(/its balance is 0\.000969, but its ledger adds up to 0\.00097\./);
       expect(stdout).to.match(/it holds 0\.000032, but its running requests hold 0\.00003\./);
       expect(status).to.equal(1);

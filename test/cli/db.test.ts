@@ -101,7 +101,6 @@ describe('db', () => {
   for (const { line, says } of [
     { line: 'db migrate', says: 'bringing ' },
     { line: 'db check', says: 'checking ' },
-    { line: 'credits check', says: 'adding up every ledger' },
   ]) {
     it(`shows on a terminal what takes long, and clears it: ${line}`, async () => {
       await run('db migrate', { env });

@@ -71,7 +71,28 @@ describe('the lists for other programs', () => {
     ]);
   });
 
-  for (const line of ['keys list', 'groups list', 'usage', 'requests list', 'credits list alice']) {
+  it('sum what was used by key, group, model or day, with all of it at the end', async () => {
+    for (const [by, of] of [
+      ['key', 'alice'],
+      ['group', 'research'],
+      ['day', '2026-11-21'],
+    ]) {
+      const { data, total } = JSON.parse((await cli(`usage --by ${by} --json`)).stdout) as {
+        readonly data: readonly object[];
+        readonly total: object;
+      };
+      expect(data, by).to.have.lengthOf(1);
+      for (const sum of [...data, total]) expect(sum, by).to.include({ requests: 2, cost: '0.000006' });
+      expect(data[0]).to.include({ of });
+      expect(await rowsOf(`usage --by ${by}`)).to.have.lengthOf(1);
+      const [head, ...lines] = (await cli(`usage --by ${by}`)).stdout.trimEnd().split('\n');
+      expect(head).to.match(new RegExp(`^${String(by).toUpperCase()} +REQUESTS`));
+      expect(lines.map((line) => line.split(/ +/)[0])).to.deep.equal([of, 'total']);
+    }
+    expect((await rowsOf('usage --by model')).map(({ model }) => model)).to.have.members(["'=cmd", 'm']);
+  });
+
+  for (const line of ['keys list', 'groups list', 'usage', 'usage --by key', 'requests list', 'credits list alice']) {
     it(`are the same as JSON and as JSON Lines: ${line}`, async () => {
       const { data } = JSON.parse((await cli(`${line} --json`)).stdout) as { readonly data: readonly unknown[] };
       const { stdout } = await cli(`${line} --jsonl`);

@@ -123,7 +123,7 @@ describe('groups', () => {
       'credits list --group research',
     );
     expect(ledger.data.map(({ amount }) => amount)).to.deep.equal(['-2.00', '5.00']);
-    expect((await cli('credits check')).status).to.equal(0);
+    expect((await cli('db check')).status).to.equal(0);
   });
 
   it('have usage and requests of their own', async () => {

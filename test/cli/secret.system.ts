@@ -35,7 +35,7 @@ const OF_KEYS = [
   'requests watch',
 ];
 /** What works with the database as a whole. */
-const OF_DATABASE = ['credits check', 'db check', 'db migrate'];
+const OF_DATABASE = ['db check', 'db migrate'];
 
 describeSecret('SQLite', async () => {
   const shop = makeWorkshop();
@@ -107,7 +107,7 @@ function describeSecret(
         'keys rotate k',
         'usage',
         'db check',
-        'keys secret accept',
+        'db accept-secret',
         'keys create --name l',
       ]) {
         expect(await cli(line, OTHER, FIRST), line).to.include({ status: 0 });
@@ -116,7 +116,7 @@ function describeSecret(
     });
 
     it('can be given up by a command that says what is lost, and taken back by the same', async () => {
-      const { status, stdout, stderr } = await cli('keys secret accept', OTHER);
+      const { status, stdout, stderr } = await cli('db accept-secret', OTHER);
       expect(stdout).to.match(
         / belongs to this GATEWAY_SECRET now\.\nLost is what was made .*, also of 1 key:\n- Keys: /,
       );
@@ -124,12 +124,12 @@ function describeSecret(
       expect(status).to.equal(0);
       expect(await listKeys(OTHER)).to.have.lengthOf(1);
       expect(await cli('keys list', FIRST)).to.include({ status: 78 });
-      const back = await cli('keys secret accept --json', FIRST);
+      const back = await cli('db accept-secret --json', FIRST);
       expect(JSON.parse(back.stdout)).to.deep.include({ object: 'secret_acceptance', accepted: true, lost_keys: 1 });
       expect(await listKeys(FIRST)).to.have.lengthOf(1);
     });
 
-    for (const cure of ['keys rotate k', 'keys delete k --yes', 'keys secret accept']) {
+    for (const cure of ['keys rotate k', 'keys delete k --yes', 'db accept-secret']) {
       it(`refuses a start that would lock keys out, until \`${cure}\``, async () => {
         const settings = { databaseUrl, gatewaySecret: OTHER };
         await takeSecret({ ...settings, gatewaySecretPrevious: FIRST });
@@ -148,10 +148,10 @@ function describeSecret(
     }
 
     it('need not be accepted where the database knows it', async () => {
-      const { status, stdout } = await cli('keys secret accept', FIRST);
+      const { status, stdout } = await cli('db accept-secret', FIRST);
       expect(stdout).to.match(/ belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost\.\n$/);
       expect(status).to.equal(0);
-      expect(JSON.parse((await cli('keys secret accept --json', FIRST)).stdout)).to.deep.include({
+      expect(JSON.parse((await cli('db accept-secret --json', FIRST)).stdout)).to.deep.include({
         accepted: false,
         lost_keys: 0,
       });
@@ -203,7 +203,7 @@ describe('the command line without a secret', () => {
 
   it('begins with a new one at the command that gives the former up', async () => {
     await run('keys create --name k', { env: envWith(FIRST) });
-    expect(await run('keys secret accept', { env: envWith('') })).to.include({ status: 0 });
+    expect(await run('db accept-secret', { env: envWith('') })).to.include({ status: 0 });
     expect(existsSync(secretFile)).to.equal(true);
     expect(await run('keys list', { env: envWith('') })).to.include({ status: 0 });
   });
@@ -219,8 +219,7 @@ describe('the command line in a folder without a database', () => {
 
   for (const line of [
     ...OF_KEYS,
-    'keys secret accept',
-    'credits check',
+    'db accept-secret',
     'db check',
     'db backup copy.db',
     'db migrate --to postgres://a/b',

@@ -115,7 +115,7 @@ describe('takeSecret', () => {
     expect(await take('the first secret')).to.equal('the first secret');
     const told = await refusal(take('another secret'));
     expect(told).to.match(
-      /^GATEWAY_SECRET: is not the secret by which the database \S+gateway\.db knows its keys and records; set it to that one, or run `\.\/gateway keys secret accept`/,
+      /^GATEWAY_SECRET: is not the secret by which the database \S+gateway\.db knows its keys and records; set it to that one, or run `\.\/gateway db accept-secret`/,
     );
     expect(told).not.to.contain('another secret');
     expect(await refusal(take('another secret', 'a third secret'))).to.contain(

@@ -1,6 +1,6 @@
 /** What every engine makes of the databases that released versions have written; called by the tests of each. */
 import { expect } from 'chai';
-import { checkLedgers } from '../../src/store/maintenance.ts';
+import { checkDatabase } from '../../src/store/maintenance.ts';
 import type { SharedDatabase } from '../../src/store/database-url.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newGroupDraft, newHold, newKeyId } from '../support/keys.ts';
@@ -61,7 +61,7 @@ export function describeOldDatabases(
           expect(after[at], table).to.have.length(before[at]?.length ?? 0);
           for (const [row, old] of (before[at] ?? []).entries()) expect(after[at]?.[row], table).to.include(old);
         }
-        expect((await checkLedgers(database.place)).problems).to.deep.equal([]);
+        expect((await checkDatabase(database.place)).problems).to.deep.equal([]);
       });
 
       it('shows its records and keys, which are in no group', async () => {
@@ -81,7 +81,7 @@ export function describeOldDatabases(
         const { keyId, requestId } = await write(database);
         expect(await store.find([keyId], requestId)).to.include({ status: 'succeeded', costMicro: 30 });
         expect(await store.findKey(keyId)).to.include({ group: null, balanceMicro: 100 });
-        expect((await checkLedgers(database.place)).problems).to.deep.equal([]);
+        expect((await checkDatabase(database.place)).problems).to.deep.equal([]);
       });
 
       it('lets its keys come into a group, whose credits hold from then on', async () => {
@@ -96,7 +96,7 @@ export function describeOldDatabases(
         expect(await store.findGroup(groupId)).to.include({ balanceMicro: 40, keys: 1 });
         const tooMuch = await store.accept(newDraft({ hold: newHold(keyId, 45) })).catch((error: unknown) => error);
         expect(tooMuch).to.include({ code: 'insufficient_credits' });
-        expect((await checkLedgers(database.place)).problems).to.deep.equal([]);
+        expect((await checkDatabase(database.place)).problems).to.deep.equal([]);
       });
     });
   }

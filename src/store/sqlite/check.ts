@@ -25,14 +25,6 @@ export function checkDatabase(file: string): Promise<DatabaseCheck> {
   });
 }
 
-/** As `checkDatabase`, for the ledgers only. */
-export function checkLedgers(file: string): Promise<Omit<DatabaseCheck, 'records'>> {
-  return withCurrentSnapshot(file, (database) => ({
-    keys: count(database, 'keys'),
-    problems: findLedgerProblems(database),
-  }));
-}
-
 /** As `withSnapshot`, for a database that has exactly the migrations of this program. */
 export function withCurrentSnapshot<Result>(
   file: string,

@@ -1,7 +1,7 @@
 /** The last credits of a group, for which many keys race at three gateways on one PostgreSQL. */
 import { expect } from 'chai';
 import type { AdminGroup, IssuedKey, Ledger } from '../../../src/contract/types.ts';
-import { checkLedgers } from '../../../src/store/maintenance.ts';
+import { checkDatabase } from '../../../src/store/maintenance.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
 import { answer } from '../../records/chunks.ts';
 import { findPostgres } from '../../support/postgres.ts';
@@ -73,7 +73,7 @@ if (server !== undefined) {
       const { data } = await show<Ledger>('groups/team/ledger?limit=100');
       expect(data).to.have.lengthOf(1 + 3 * 10);
       expect(data.reduce((sum, { amount }) => sum + Math.round(Number(amount) * 1e6), 0)).to.equal(leftMicro);
-      const { keys: checked, problems } = await checkLedgers({ kind: 'postgres', url: cluster.database.url });
+      const { keys: checked, problems } = await checkDatabase({ kind: 'postgres', url: cluster.database.url });
       expect({ checked, problems }).to.deep.equal({ checked: KEYS, problems: [] });
     });
   });

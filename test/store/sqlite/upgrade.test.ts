@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkLedgers } from '../../../src/store/maintenance.ts';
+import { checkDatabase } from '../../../src/store/maintenance.ts';
 import { createPrivateFile, makePrivateFolder } from '../../../src/store/private-files.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
@@ -139,7 +139,7 @@ describe('an upgrade of the database', () => {
     await store.finish(draft.requestId, newOutcome({ costMicro: 10 }));
     expect(await store.findKey(one.keyId)).to.include({ balanceMicro: 90 });
     expect(await store.findGroup(groupId)).to.include({ balanceMicro: 40 });
-    expect(await checkLedgers({ kind: 'file', path: shop.file })).to.deep.equal({ keys: 2, problems: [] });
+    expect(await checkDatabase({ kind: 'file', path: shop.file })).to.deep.include({ keys: 2, problems: [] });
   });
 
   it('counts credits from before alerts from now on, and knows none of a key that an older program makes beside it', async () => {

@@ -12,15 +12,14 @@ import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 
-/** Adds `keys secret accept`, for a gateway whose former secret is lost. */
-export function addSecret(keys: Command, context: CliContext): void {
-  const secret = keys.command('secret').description('the secret by which the database knows its keys and records');
-  const accept = secret
-    .command('accept')
+/** Adds `db accept-secret`, for a gateway whose former secret is lost. */
+export function addAcceptSecret(db: Command, context: CliContext): void {
+  const accept = db
+    .command('accept-secret')
     .description('go on with the present GATEWAY_SECRET though the database knows another one, and say what is lost')
     .action((_options: unknown, command: Command) => acceptSecret(context, command));
   accept.addHelpText('after', `\nWhat is lost:\n${LOST.join('\n')}\n\n${KEPT}`);
-  addExamples(accept, [['keys secret accept', 'when the secret that the gateway had is gone for good']]);
+  addExamples(accept, [['db accept-secret', 'when the secret that the gateway had is gone for good']]);
 }
 
 async function acceptSecret(context: CliContext, command: Command): Promise<void> {
