@@ -23,8 +23,9 @@ export function addConfig(program: Command, context: CliContext): void {
     .command('check')
     .description('say what a start would say of the settings; exit status 78 when one is wrong')
     .action((_options: unknown, command: Command) => {
-      readConfig(context.env);
-      createPrinter(context, command).show({ object: 'config_check', ok: true }, (paint) => [
+      const { warnings } = readConfig(context.env);
+      createPrinter(context, command).show({ object: 'config_check', ok: true, warnings }, (paint) => [
+        ...warnings.map((warning) => paint('yellow', warning)),
         paint('green', 'A start would take these settings.'),
       ]);
     });
@@ -54,6 +55,7 @@ function printConfig(context: CliContext, command: Command): void {
 }
 
 function sourceOf({ name, origin }: ShownSetting, fileNames: ReadonlySet<string>): string {
+  if (origin === 'file') return `${name}_FILE`;
   if (origin !== 'set') return origin === 'default' ? 'default' : 'not set';
   return fileNames.has(name) ? '.env' : 'environment';
 }

@@ -81,19 +81,20 @@ export interface ShownSetting {
   readonly name: string;
   /** Null when it must not be shown, or without a value and a default. */
   readonly value: string | null;
-  readonly origin: 'set' | 'default' | 'absent';
+  readonly origin: 'set' | 'file' | 'default' | 'absent';
   readonly isHidden: boolean;
 }
 
 /** Returns every setting without secrets and without URLs that may hold one. */
 export function showSettings(env: Environment): readonly ShownSetting[] {
-  const texts = presentTexts(env);
+  const set = presentTexts(env);
+  const texts = new Map(set);
   addFromFiles(texts, env);
   return [...PROPERTIES].map(([name, property]) => {
     const text = texts.get(name);
     if (text !== undefined) {
       const isHidden = !mayShow(name, text);
-      return { name, value: isHidden ? null : text, origin: 'set', isHidden };
+      return { name, value: isHidden ? null : text, origin: set.has(name) ? 'set' : 'file', isHidden };
     }
     const value = toDefaultText(property.default);
     return { name, value, origin: value === null ? 'absent' : 'default', isHidden: false };

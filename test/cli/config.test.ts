@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../support/cli.ts';
 
@@ -46,6 +49,21 @@ describe('config', () => {
   it('marks what it hides', async () => {
     const { stdout } = await run('config', { env: SECRETS });
     expect(stdout).to.match(/^GATEWAY_SECRET +\(hidden\) +environment$/m);
+  });
+
+  it('says which values come from files, and check says what a start would warn of', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'config-'));
+    const path = join(folder, 'secret');
+    writeFileSync(path, 'a long enough canary\n');
+    const env = { GATEWAY_SECRET_FILE: path, FAILOVER: 'any', PORTT: '1' };
+    const { stdout } = await run('config', { env });
+    expect(stdout).to.match(/^GATEWAY_SECRET +\(hidden\) +GATEWAY_SECRET_FILE$/m);
+    expect((await run('config check', { env })).stdout).to.equal(
+      'PORTT: is not a setting; did you mean PORT?\n' +
+        'FAILOVER: is no setting any more: BACKENDS_FILE says "failover", and without it safe holds\n' +
+        'A start would take these settings.\n',
+    );
+    rmSync(folder, { recursive: true });
   });
 
   it('ends with 78 when the gateway would not start, and shows the settings all the same', async () => {
