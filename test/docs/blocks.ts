@@ -65,6 +65,8 @@ const RULES: readonly Rule[] = [
   { language: 'text', has: /^ALERT_WEBHOOK_URL=/m, how: 'not run' },
 
   // A text is an output, but for these.
+  // The address is the reader's.
+  { language: 'text', has: /^git clone /m, how: 'not run' },
   { language: 'text', has: /^docker (?:build|run|exec|compose) /m, how: 'not run' },
   { language: 'text', has: /^pg_dump /m, how: 'postgres' },
   { language: 'text', has: /^\.\/gateway db migrate --to postgres:/m, how: 'postgres' },

@@ -7,9 +7,9 @@ import { openShell, readCommands, readTranscript, type Shell } from './shell.ts'
 /** What commands must print, beyond what the guides show of it. */
 const PRINTED: readonly { readonly command: RegExp; readonly printed: RegExp }[] = [
   // 9 tokens of input at 2.50 and 20 of output at 10.00, rounded up.
-  { command: /cli -- usage --per month/, printed: /\d{4}-\d\d +alice .* 0\.000223 / },
+  { command: /gateway usage --by key/, printed: /^alice .* 0\.000223 /m },
   { command: /^curl .*\/admin\/v1\/usage/, printed: /"key":"key_\w+".*"cost":223/ },
-  { command: /cli -- keys disable alice/, printed: /^status +disabled$/m },
+  { command: /gateway keys disable alice/, printed: /^status +disabled$/m },
 ];
 
 /** What README and the guides tell to type is typed, as it stands there, from the first command of each to its last. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MATRIX_PATH = join(ROOT, 'src/docs/turns.json');
-/** What README and the guide show between `<!-- turns: name -->` and `<!-- /turns -->`. */
-export const MATRIX_DOCUMENTS: readonly string[] = ['README.md', 'src/docs/clients.md'].map((path) => join(ROOT, path));
+/** What the guide shows between `<!-- turns: name -->` and `<!-- /turns -->`. */
+export const MATRIX_DOCUMENTS: readonly string[] = [join(ROOT, 'src/docs/clients.md')];
 const PART = /(<!-- turns: (\w+) -->\n).*?(<!-- \/turns -->)/gs;
 
 export interface Matrix {
@@ -16,7 +16,7 @@ export interface Matrix {
   readonly backends: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 }
 
-/** Keeps what a run of `npm run lab turns` has found, and shows it in README and the guide. */
+/** Keeps what a run of `npm run lab turns` has found, and shows it in the guide. */
 export function publishMatrix(matrix: Matrix): void {
   writeFileSync(MATRIX_PATH, `${JSON.stringify(matrix, null, 2)}\n`);
   writeAll();

@@ -55,7 +55,7 @@ describe('the turns of clients', () => {
 
 /** A suite of its own, since the tests of a suite run before the suites in it. */
 describe('what the clients found', () => {
-  it('is told in README and the guide as it is here (else: PUBLISH=1 npm run lab turns)', () => {
+  it('is told in the guide as it is here (else: PUBLISH=1 npm run lab turns)', () => {
     const found = {
       scenarios: ALL,
       clients: Object.fromEntries(
