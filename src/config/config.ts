@@ -294,7 +294,7 @@ function findDoubtful({
     warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed');
   }
   if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(HOST)) {
-    warnings.push('METRICS_PORT: is open to this machine alone, at 127.0.0.1, since there is no METRICS_TOKEN');
+    warnings.push('METRICS_PORT: listens on 127.0.0.1 only, since METRICS_TOKEN is not set');
   }
   if (MAX_BODY_BYTES_IN_FLIGHT < FEWEST_BODIES_IN_FLIGHT * MAX_BODY_BYTES) {
     warnings.push(

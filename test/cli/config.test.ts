@@ -60,7 +60,7 @@ describe('config', () => {
     expect(stdout).to.match(/^GATEWAY_SECRET +\(hidden\) +GATEWAY_SECRET_FILE$/m);
     expect((await run('config check', { env })).stdout).to.equal(
       'PORTT: is not a setting; did you mean PORT?\n' +
-        'FAILOVER: is no setting any more: BACKENDS_FILE says "failover", and without it safe holds\n' +
+        'FAILOVER: is no longer a setting; set "failover" in BACKENDS_FILE; the default is safe\n' +
         'A start would take these settings.\n',
     );
     rmSync(folder, { recursive: true });

@@ -522,7 +522,7 @@ describe('readConfig', () => {
     { env: { ...STATIC, API_KEYS: 'a-key-of-many-characters' }, warnings: [] },
     {
       env: { ...BACKEND, METRICS_PORT: '9090', HOST: '0.0.0.0' },
-      warnings: ['METRICS_PORT: is open to this machine alone, at 127.0.0.1, since there is no METRICS_TOKEN'],
+      warnings: ['METRICS_PORT: listens on 127.0.0.1 only, since METRICS_TOKEN is not set'],
     },
     {
       env: { ...BACKEND, METRICS_PORT: '9090', HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-of-enough-letters' },
@@ -531,8 +531,8 @@ describe('readConfig', () => {
     {
       env: { SETTLE_TIMEOUT_MS: '500', FAILOVER: 'any', QUEUE_TIMEOUT_MS: ' ' },
       warnings: [
-        'FAILOVER: is no setting any more: BACKENDS_FILE says "failover", and without it safe holds',
-        'SETTLE_TIMEOUT_MS: is no setting any more: the end of a reply waits up to 1 s for its record',
+        'FAILOVER: is no longer a setting; set "failover" in BACKENDS_FILE; the default is safe',
+        'SETTLE_TIMEOUT_MS: is no longer a setting; the end of a reply waits up to 1 s for its record',
       ],
     },
     {
