@@ -10,7 +10,8 @@ import { formatCount, formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter, type Paint, type Printer } from './printer.ts';
 import { createProgress } from './progress.ts';
-import { formatTable, toVisible, type Column } from './table.ts';
+import { formatTable, type Column } from './table.ts';
+import { toVisible } from '../core/visible.ts';
 import { createTransferProgress } from './transfer-progress.ts';
 import { findSecret, type SecretAdvice } from './transfer-secret.ts';
 

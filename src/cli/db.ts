@@ -12,7 +12,7 @@ import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 import { createProgress } from './progress.ts';
-import { toVisible } from './table.ts';
+import { toVisible } from '../core/visible.ts';
 
 /** Adds `db`, whose checks, upgrades and backups run while gateways do. */
 export function addDatabase(program: Command, context: CliContext): void {

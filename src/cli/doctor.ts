@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CliError, type CliContext } from './context.ts';
-import { examine } from './doctor/examine.ts';
-import { formatReport, toJson, toReport } from './doctor/report.ts';
+import { examine } from '../doctor/examine.ts';
+import { formatReport, toJson, toReport } from './doctor-report.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 import { addTargetOptions, askWithProgress, withEachTarget, type TargetOptions } from './target.ts';

@@ -6,7 +6,8 @@ import { CliError, type CliContext } from './context.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
-import { formatTable, toVisible, type Column } from './table.ts';
+import { formatTable, type Column } from './table.ts';
+import { toVisible } from '../core/visible.ts';
 
 /** Adds `prices`, which looks at the prices of models. */
 export function addPrices(program: Command, context: CliContext): void {

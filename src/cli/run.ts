@@ -4,12 +4,12 @@ import { readConfig } from '../config/config.ts';
 import type { Environment } from '../config/settings.ts';
 import type { Settings } from '../contract/types.ts';
 import { CliError, type CliContext } from './context.ts';
-import { MEANING } from './doctor/clients.ts';
-import { findDialect } from './doctor/examine.ts';
+import { MEANING } from '../doctor/clients.ts';
+import { findDialect } from '../doctor/examine.ts';
 import { addExamples } from './help.ts';
 import { AGENTS, KEY_VARIABLE, type Agent } from './run/agents.ts';
 import { findProgram, runChild } from './run/child.ts';
-import { toVisible } from './table.ts';
+import { toVisible } from '../core/visible.ts';
 import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
 
 /** Adds `run`, which runs a coding agent in front of the backend. `onEnd` gets its exit status. */

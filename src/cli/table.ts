@@ -1,3 +1,4 @@
+import { toVisible } from '../core/visible.ts';
 import type { Paint, Style } from './printer.ts';
 
 export interface Column<Row> {
@@ -33,11 +34,4 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
 export function formatFields(fields: readonly (readonly [name: string, value: string])[], paint: Paint): string[] {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${paint('bold', name.padEnd(width))}  ${toVisible(value)}`);
-}
-
-/**
- * Replaces what would move the cursor of a terminal: names of models and keys come from outside.
- */
-export function toVisible(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '\u{fffd}');
 }

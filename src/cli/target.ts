@@ -7,11 +7,11 @@ import { toModelMatcher } from '../core/model-patterns.ts';
 import type { Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { CliError, UsageError, type CliContext } from './context.ts';
-import type { ExaminationOptions } from './doctor/examine.ts';
-import type { Examined } from './doctor/report.ts';
+import type { ExaminationOptions } from '../doctor/examine.ts';
+import type { Examined } from './doctor-report.ts';
 import { parseDuration } from './options.ts';
 import { createProgress } from './progress.ts';
-import { toVisible } from './table.ts';
+import { toVisible } from '../core/visible.ts';
 
 export interface TargetOptions {
   readonly baseUrl?: string;

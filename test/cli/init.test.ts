@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { NOT_CLEAR } from '../support/doctor-question.ts';
 import { toFiles } from '../../src/cli/init.ts';
-import { toReport, type Report } from '../../src/cli/doctor/report.ts';
+import { toReport, type Report } from '../../src/cli/doctor-report.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { run } from '../support/cli.ts';
 

@@ -1,8 +1,8 @@
 /** A question of the doctor to a scripted backend. */
 
-import type { Seen } from '../../src/cli/doctor/dialect-choice.ts';
-import { createInquirer } from '../../src/cli/doctor/inquiry.ts';
-import type { Question } from '../../src/cli/doctor/question.ts';
+import type { Seen } from '../../src/doctor/dialect-choice.ts';
+import { createInquirer } from '../../src/doctor/inquiry.ts';
+import type { Question } from '../../src/doctor/question.ts';
 import { startScriptedBackend, type ScriptedBackend } from './backend.ts';
 
 export interface Asking {

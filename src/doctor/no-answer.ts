@@ -1,5 +1,5 @@
 import { createInquirer } from './inquiry.ts';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 
 export interface Address {
   readonly baseUrl: string;

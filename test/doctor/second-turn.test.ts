@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { askSecondTurn } from '../../../src/cli/doctor/second-turn.ts';
-import { useQuestion } from '../../support/doctor-question.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { askSecondTurn } from '../../src/doctor/second-turn.ts';
+import { useQuestion } from '../support/doctor-question.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

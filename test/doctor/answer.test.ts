@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { RawReply } from '../../../src/cli/doctor/inquiry.ts';
-import { readSaid, refusalIn } from '../../../src/cli/doctor/answer.ts';
-import { recognise } from '../../../src/cli/doctor/dialect-signs.ts';
-import { ApiError } from '../../../src/core/errors.ts';
-import { loadRecordings, readSaid as readRecorded, type Recording } from '../../support/recordings.ts';
+import type { RawReply } from '../../src/doctor/inquiry.ts';
+import { readSaid, refusalIn } from '../../src/doctor/answer.ts';
+import { recognise } from '../../src/doctor/dialect-signs.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { loadRecordings, readSaid as readRecorded, type Recording } from '../support/recordings.ts';
 
 const toReply = ({ body, status, contentType }: Recording): RawReply => ({
   status,

@@ -5,9 +5,9 @@ import type {
   ChatMessage,
   ChatRequest,
   MessageState,
-} from '../../core/chat.ts';
-import { callPiecesOf, choiceOf, deltaOf, messageStateOf, textPiecesOf } from '../../core/reply/chunk.ts';
-import { isObject, readJson } from '../../core/json.ts';
+} from '../core/chat.ts';
+import { callPiecesOf, choiceOf, deltaOf, messageStateOf, textPiecesOf } from '../core/reply/chunk.ts';
+import { isObject, readJson } from '../core/json.ts';
 import { ABOUT_WEATHER, isCut, limited, no, OUT_OF_TOKENS, unclear, WEATHER, yes, type Finish } from './probes.ts';
 import { askOnce, type Question } from './question.ts';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { examine, findDialect, type Finding } from '../../../src/cli/doctor/examine.ts';
-import { PROBES } from '../../../src/cli/doctor/probes.ts';
-import { DIALECTS } from '../../../src/core/dialects.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { BEHAVIOURS, chatsOf, noMaxTokens, play, strictTemplate } from '../../support/dialect-backends.ts';
-import { useHeldTime } from '../../support/held-time.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { examine, findDialect, type Finding } from '../../src/doctor/examine.ts';
+import { PROBES } from '../../src/doctor/probes.ts';
+import { DIALECTS } from '../../src/core/dialects.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { BEHAVIOURS, chatsOf, noMaxTokens, play, strictTemplate } from '../support/dialect-backends.ts';
+import { useHeldTime } from '../support/held-time.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 describe('examine', () => {
   useRealSockets();

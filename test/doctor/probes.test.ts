@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { readSaid } from '../../../src/cli/doctor/answer.ts';
-import { CHAT, PROBES, type Probe, type ProbeName } from '../../../src/cli/doctor/probes.ts';
+import { readSaid } from '../../src/doctor/answer.ts';
+import { CHAT, PROBES, type Probe, type ProbeName } from '../../src/doctor/probes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

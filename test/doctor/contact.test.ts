@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { explainNoAnswer } from '../../../src/cli/doctor/no-answer.ts';
-import { ApiError } from '../../../src/core/errors.ts';
-import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../support/backend.ts';
-import { SELF_SIGNED } from '../../support/certificate.ts';
-import { run } from '../../support/cli.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { explainNoAnswer } from '../../src/doctor/no-answer.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
+import { SELF_SIGNED } from '../support/certificate.ts';
+import { run } from '../support/cli.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 const MODELS = { object: 'list', data: [{ id: 'some-model' }] };
 const KEY = 'sk-canary-canary';

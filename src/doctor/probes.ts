@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
-import { isObject, readJson } from '../../core/json.ts';
-import { jsonObjectIn } from '../../core/reply/json-end.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from '../core/chat.ts';
+import { isObject, readJson } from '../core/json.ts';
+import { jsonObjectIn } from '../core/reply/json-end.ts';
 import type { Said } from './answer.ts';
 
 export interface Finish {

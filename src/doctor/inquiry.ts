@@ -1,7 +1,7 @@
-import { keyHeaders } from '../../backend/key-headers.ts';
-import { contentType, isPlain } from '../../backend/answer-reader.ts';
-import { type BackendConnection, openConnection, openPool } from '../../backend/connection.ts';
-import type { ReplyHeaders } from '../../backend/reply-headers.ts';
+import { keyHeaders } from '../backend/key-headers.ts';
+import { contentType, isPlain } from '../backend/answer-reader.ts';
+import { type BackendConnection, openConnection, openPool } from '../backend/connection.ts';
+import type { ReplyHeaders } from '../backend/reply-headers.ts';
 
 export interface RawReply {
   readonly status: number;

@@ -1,5 +1,5 @@
-import { fieldsRefusedIn, withoutFields, type OptionalField } from '../../backend/refused-fields.ts';
-import type { ChatRequest } from '../../core/chat.ts';
+import { fieldsRefusedIn, withoutFields, type OptionalField } from '../backend/refused-fields.ts';
+import type { ChatRequest } from '../core/chat.ts';
 import { CHAT, no, unclear, yes, type Finish } from './probes.ts';
 import { askOnce, type Question } from './question.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recognise, type Evidence } from '../../../src/cli/doctor/dialect-signs.ts';
+import { recognise, type Evidence } from '../../src/doctor/dialect-signs.ts';
 
 const NOTHING: Evidence = { headers: {}, models: [], answers: [] };
 

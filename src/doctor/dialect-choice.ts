@@ -1,7 +1,7 @@
-import type { OwnDialect } from '../../contract/types.ts';
+import type { OwnDialect } from '../contract/types.ts';
 import { recognise, type Evidence } from './dialect-signs.ts';
 import type { ProbeName } from './probes.ts';
-import { DIALECTS, isDialectName, plainFieldOf, type Dialect, type DialectName } from '../../core/dialects.ts';
+import { DIALECTS, isDialectName, plainFieldOf, type Dialect, type DialectName } from '../core/dialects.ts';
 
 /** What doctor found out about a backend. */
 export interface Seen {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { createInquirer, type Inquirer } from '../../../src/cli/doctor/inquiry.ts';
-import { ApiError } from '../../../src/core/errors.ts';
-import { startScriptedBackend, type ScriptedBackend, type Stage } from '../../support/backend.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
-import { useHeldTime } from '../../support/held-time.ts';
-import { allArrived } from '../../support/time.ts';
+import { createInquirer, type Inquirer } from '../../src/doctor/inquiry.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { useHeldTime } from '../support/held-time.ts';
+import { allArrived } from '../support/time.ts';
 
 describe('createInquirer', () => {
   useRealSockets();

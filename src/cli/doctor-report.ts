@@ -1,10 +1,16 @@
-import type { Config } from '../../config/config.ts';
-import { findDifferences, type Differences, type DialectChoice, type FoundDifferences } from './dialect-choice.ts';
-import type { Paint, Style } from '../printer.ts';
-import { toGatewayUrl, writeSnippets, type Snippet } from '../snippets.ts';
-import { formatTable, toVisible, type Column } from '../table.ts';
-import { describeClients, judgeClients, MEANING, type ClientFit } from './clients.ts';
-import type { Examination, Finding } from './examine.ts';
+import type { Config } from '../config/config.ts';
+import {
+  findDifferences,
+  type Differences,
+  type DialectChoice,
+  type FoundDifferences,
+} from '../doctor/dialect-choice.ts';
+import type { Paint, Style } from './printer.ts';
+import { toGatewayUrl, writeSnippets, type Snippet } from './snippets.ts';
+import { formatTable, type Column } from './table.ts';
+import { toVisible } from '../core/visible.ts';
+import { describeClients, judgeClients, MEANING, type ClientFit } from '../doctor/clients.ts';
+import type { Examination, Finding } from '../doctor/examine.ts';
 
 export interface Examined {
   readonly config: Config;

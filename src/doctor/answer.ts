@@ -1,13 +1,13 @@
-import { createAnswerReader } from '../../backend/answer-reader.ts';
-import { failureOf, ONLY_SETTINGS } from '../../backend/failures.ts';
+import { createAnswerReader } from '../backend/answer-reader.ts';
+import { failureOf, ONLY_SETTINGS } from '../backend/failures.ts';
 import type { RawReply } from './inquiry.ts';
-import type { ChatChunk } from '../../core/chat.ts';
-import { beginCall, createCallList, findCall } from '../../core/reply/match-call.ts';
-import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/reply/chunk.ts';
-import { TAGS } from '../../core/reply/think-tags.ts';
-import { ApiError } from '../../core/errors.ts';
-import { readUsage } from '../../core/reply/usage.ts';
-import type { Usage } from '../../contract/types.ts';
+import type { ChatChunk } from '../core/chat.ts';
+import { beginCall, createCallList, findCall } from '../core/reply/match-call.ts';
+import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../core/reply/chunk.ts';
+import { TAGS } from '../core/reply/think-tags.ts';
+import { ApiError } from '../core/errors.ts';
+import { readUsage } from '../core/reply/usage.ts';
+import type { Usage } from '../contract/types.ts';
 
 export interface Said {
   readonly text: string;

@@ -3,10 +3,10 @@
  * since any kind can be behind any host.
  */
 
-import type { ChatChunk } from '../../core/chat.ts';
-import { choiceOf } from '../../core/reply/chunk.ts';
-import { isDialectName, type DialectName } from '../../core/dialects.ts';
-import { isObject } from '../../core/json.ts';
+import type { ChatChunk } from '../core/chat.ts';
+import { choiceOf } from '../core/reply/chunk.ts';
+import { isDialectName, type DialectName } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
 
 export interface Evidence {
   readonly headers: Readonly<Record<string, string>>;

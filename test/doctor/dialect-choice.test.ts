@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { chooseDialect, findDifferences, type Seen } from '../../../src/cli/doctor/dialect-choice.ts';
-import type { Evidence } from '../../../src/cli/doctor/dialect-signs.ts';
-import { clear, NOT_CLEAR } from '../../support/doctor-question.ts';
-import { DIALECTS, type DialectName } from '../../../src/core/dialects.ts';
+import { chooseDialect, findDifferences, type Seen } from '../../src/doctor/dialect-choice.ts';
+import type { Evidence } from '../../src/doctor/dialect-signs.ts';
+import { clear, NOT_CLEAR } from '../support/doctor-question.ts';
+import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 
 const NO_EVIDENCE: Evidence = { headers: {}, models: [], answers: [] };
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { describeClients, judgeClients } from '../../../src/cli/doctor/clients.ts';
-import type { Finding } from '../../../src/cli/doctor/examine.ts';
+import { describeClients, judgeClients } from '../../src/doctor/clients.ts';
+import type { Finding } from '../../src/doctor/examine.ts';
 
 type Results = Partial<Record<Finding['name'], Finding['result']>>;
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChatRequest } from '../../core/chat.ts';
-import { ApiError } from '../../core/errors.ts';
+import type { ChatRequest } from '../core/chat.ts';
+import { ApiError } from '../core/errors.ts';
 import { FEW_TOKENS, limited, no, say, unclear, yes, type Finish } from './probes.ts';
 import { askOnce, type Question } from './question.ts';
 

@@ -1,10 +1,10 @@
 import { createInquirer, type RawReply } from './inquiry.ts';
-import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
+import { makeUpKey, tryMadeUpKey } from '../backend/probe.ts';
 import { chooseDialect, type DialectChoice, type Seen } from './dialect-choice.ts';
 import { isRecognised, type Evidence } from './dialect-signs.ts';
-import type { ChatChunk } from '../../core/chat.ts';
-import { TAGS } from '../../core/reply/think-tags.ts';
-import { CliError } from '../context.ts';
+import type { ChatChunk } from '../core/chat.ts';
+import { TAGS } from '../core/reply/think-tags.ts';
+import { DoctorError } from './doctor-error.ts';
 import { abortJson } from './abort.ts';
 import type { Said } from './answer.ts';
 import { askFirstChat, askForModels, idOf, type Backend } from './contact.ts';
@@ -41,7 +41,7 @@ const ESSENTIAL: readonly Finding['name'][] = ['chat', 'stream'];
 const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens'];
 
 /**
- * Asks the backend one question after the other. Throws CliError when it refuses even the smallest.
+ * Asks the backend one question after the other. Throws DoctorError when it refuses even the smallest.
  */
 export function examine(options: ExaminationOptions): Promise<Examination> {
   return withBackend(options, async (backend) => {
@@ -182,7 +182,7 @@ function chooseModel(
 ): { readonly model: string; readonly finish: Finish } {
   const ids = (models ?? []).flatMap((model) => idOf(model) ?? []);
   const model = wanted ?? ids[0];
-  if (model === undefined) throw new CliError('The backend lists no models: name one by --model.');
+  if (model === undefined) throw new DoctorError('The backend lists no models: name one by --model.');
   if (wanted === undefined) return { model, finish: yes(`${model}, the first one listed`) };
   if (models === undefined) return { model, finish: unclear(`${model}; there is no list to find it in`) };
   return { model, finish: ids.includes(model) ? yes(`${model} is listed`) : no(`${model} is not listed`) };

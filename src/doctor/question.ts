@@ -1,5 +1,5 @@
-import type { ChatRequest } from '../../core/chat.ts';
-import { ApiError } from '../../core/errors.ts';
+import type { ChatRequest } from '../core/chat.ts';
+import { ApiError } from '../core/errors.ts';
 import { readSaid, refusalIn, type Said } from './answer.ts';
 import { secretsOf, type Backend } from './contact.ts';
 import type { RawReply } from './inquiry.ts';

@@ -1,9 +1,9 @@
-import { contentType } from '../../backend/answer-reader.ts';
+import { contentType } from '../backend/answer-reader.ts';
 import { createInquirer, type Inquirer, type RawReply } from './inquiry.ts';
-import type { ChatChunk } from '../../core/chat.ts';
-import { isList, isObject, readJson } from '../../core/json.ts';
-import { CliError } from '../context.ts';
-import { toVisible } from '../table.ts';
+import type { ChatChunk } from '../core/chat.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
+import { DoctorError } from './doctor-error.ts';
+import { toVisible } from '../core/visible.ts';
 import { readSaid, refusalIn, type Said } from './answer.ts';
 import { explainNoAnswer, explainWrongScheme, type Address } from './no-answer.ts';
 import { CHAT, type LimitField } from './probes.ts';
@@ -18,7 +18,7 @@ export interface ModelList {
   readonly reply: RawReply;
 }
 
-/** Asks for the list of models. Throws CliError where this cannot be the base URL of a backend. */
+/** Asks for the list of models. Throws DoctorError where this cannot be the base URL of a backend. */
 export async function askForModels(backend: Backend): Promise<ModelList> {
   const reply = await askFirst(backend);
   const { status } = reply;
@@ -26,14 +26,14 @@ export async function askForModels(backend: Backend): Promise<ModelList> {
   if (status >= 300 && status < 400) throw redirected(reply);
   // nginx and servers in Go answer plain HTTP on a TLS port with these words.
   const wrongScheme = status === 400 ? await explainWrongScheme(backend) : undefined;
-  if (wrongScheme !== undefined) throw new CliError(wrongScheme);
+  if (wrongScheme !== undefined) throw new DoctorError(wrongScheme);
   const models = status < 300 ? modelsIn(reply.text) : undefined;
   if (models !== undefined) return { models, reply };
   if (await hasModels({ ...backend, baseUrl: `${backend.baseUrl}/v1` })) {
-    throw new CliError(`${backend.baseUrl} lacks its /v1: write ${backend.baseUrl}/v1.`);
+    throw new DoctorError(`${backend.baseUrl} lacks its /v1: write ${backend.baseUrl}/v1.`);
   }
   if (isPage(reply)) {
-    throw new CliError(`${backend.baseUrl}/models is a web page: this is not the base URL of a chat backend.`);
+    throw new DoctorError(`${backend.baseUrl}/models is a web page: this is not the base URL of a chat backend.`);
   }
   return { models: undefined, reply };
 }
@@ -43,7 +43,7 @@ async function askFirst(backend: Backend): Promise<RawReply> {
     return await backend.inquirer.ask('/models', backend);
   } catch (error) {
     backend.signal.throwIfAborted();
-    throw new CliError(await explainNoAnswer(error, backend));
+    throw new DoctorError(await explainNoAnswer(error, backend));
   }
 }
 
@@ -79,7 +79,7 @@ export interface FirstChat {
   readonly reply: RawReply;
 }
 
-/** Asks for the smallest completion, with either name of the limit. Throws CliError without one. */
+/** Asks for the smallest completion, with either name of the limit. Throws DoctorError without one. */
 export async function askFirstChat(backend: Backend, model: string): Promise<FirstChat> {
   const first = await askChat(backend, { model, limitField: 'max_tokens' });
   const isRefused = first.reply.status === 400 || first.reply.status === 422;
@@ -112,18 +112,20 @@ function isPage({ headers, text }: RawReply): boolean {
   return contentType(headers) === 'text/html' || text.trimStart().startsWith('<');
 }
 
-function wrongKey(status: number, { apiKey }: Backend): CliError {
-  return new CliError(
+function wrongKey(status: number, { apiKey }: Backend): DoctorError {
+  return new DoctorError(
     apiKey === undefined
       ? `The backend wants a key (${status}): give it by --key or UPSTREAM_API_KEY.`
       : `The backend does not accept the key (${status}).`,
   );
 }
 
-function redirected({ status, headers }: RawReply): CliError {
+function redirected({ status, headers }: RawReply): DoctorError {
   const location = URL.parse(String(headers['location'] ?? ''));
   const target = location === null ? '' : ` to ${location.origin}${location.pathname}`;
-  return new CliError(`The backend answers with a redirect (${status})${target}, which the gateway does not follow.`);
+  return new DoctorError(
+    `The backend answers with a redirect (${status})${target}, which the gateway does not follow.`,
+  );
 }
 
 interface RefusedChat {
@@ -133,15 +135,15 @@ interface RefusedChat {
   readonly backend: Backend;
 }
 
-function refused(code: string, { status, message, model, backend }: RefusedChat): CliError {
+function refused(code: string, { status, message, model, backend }: RefusedChat): DoctorError {
   if (code === 'model_not_found') {
-    return new CliError(
+    return new DoctorError(
       `The backend has no model ${toVisible(JSON.stringify(model))} (${status}): ${message.replace(/(?<![.!?])$/, '.')} --model names another.`,
     );
   }
   if (status === 404 || status === 405) {
     const words = code === 'not_found' ? `: ${message}` : '.';
-    return new CliError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status})${words}`);
+    return new DoctorError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status})${words}`);
   }
-  return new CliError(`The backend refuses the smallest chat completion (${status}): ${message}`);
+  return new DoctorError(`The backend refuses the smallest chat completion (${status}): ${message}`);
 }

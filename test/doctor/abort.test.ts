@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { abortJson } from '../../../src/cli/doctor/abort.ts';
-import type { Finish } from '../../../src/cli/doctor/probes.ts';
-import type { Script } from '../../support/backend.ts';
-import { useQuestion } from '../../support/doctor-question.ts';
-import { useHeldTime } from '../../support/held-time.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { abortJson } from '../../src/doctor/abort.ts';
+import type { Finish } from '../../src/doctor/probes.ts';
+import type { Script } from '../support/backend.ts';
+import { useQuestion } from '../support/doctor-question.ts';
+import { useHeldTime } from '../support/held-time.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 const OK = JSON.stringify({ choices: [{ index: 0, message: { content: 'OK' }, finish_reason: 'stop' }] });
 

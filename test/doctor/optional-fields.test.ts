@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { askForOptionalFields } from '../../../src/cli/doctor/optional-fields.ts';
-import { play } from '../../support/dialect-backends.ts';
-import { useQuestion } from '../../support/doctor-question.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { askForOptionalFields } from '../../src/doctor/optional-fields.ts';
+import { play } from '../support/dialect-backends.ts';
+import { useQuestion } from '../support/doctor-question.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 describe('askForOptionalFields', () => {
   useRealSockets();
