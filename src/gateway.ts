@@ -1,20 +1,17 @@
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/admin.ts';
 import { createPages } from './pages/pages.ts';
-import { createAlerts, type Alerts } from './alerts/alerts.ts';
-import { openWebhook } from './alerts/webhook.ts';
 import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accounts/accepted-callers.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
-import { createBackends, type BackendChange, type SingleBackend } from './backend/backends.ts';
-import { createFailover } from './backend/failover.ts';
-import { createChatBackend, type ChatBackend } from './backend/chat.ts';
+import type { ChatBackend } from './backend/chat.ts';
+import { onlyBackend, openBackends } from './backend/open.ts';
+import { openAlerts } from './alerts/open.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
-import { createInputCounter } from './backend/input-counter.ts';
+import type { KeyOwner } from './backend/failures.ts';
 import { lookUp } from './backend/lookup.ts';
 import { probeKeys } from './backend/probe.ts';
-import { createReuse } from './backend/reuse.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
 import type { AdminBackend, AdminLimit } from './contract/types.ts';
@@ -25,7 +22,6 @@ import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
 import { rememberUsedFields } from './core/request/used-fields.ts';
-import type { BackendPolicy, BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './access/authenticate.ts';
 import { describeBackends } from './admin/backends.ts';
@@ -118,10 +114,41 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   // Who sets the time of day also says how it passes.
   const steadyMs = overrides.nowMs ?? (() => performance.now());
   const files = shared?.files ?? createCurrentFiles({ ...config, log });
-  const alerts = openAlerts(config, { store: records, files, nowMs, log });
+  const alerts = openAlerts({
+    store: records,
+    storeKind: config.databaseUrl.startsWith('postgres') ? 'postgres' : 'sqlite',
+    isManaged,
+    webhook: config.alertWebhook,
+    isCounted: wantsMetrics(config),
+    currency: () => files.prices.present?.currency ?? null,
+    nowMs,
+    log,
+    lookup: lookUp,
+  });
   const policy = () => files.backends.present?.policy ?? DEFAULT_POLICY;
-  const opened = await openBackends(config, { ...overrides, policy, files, steadyMs, alerts }, log);
-  const { isDemo, keyOwner, backends, failover, proxies } = opened;
+  const isDemo = isDemoOf(config);
+  const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
+  const keyOwner: KeyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
+  const { backends, failover, relayOf, connections } = openBackends<Proxy>({
+    ...config,
+    specs: files.backends.present?.backends ?? [
+      onlyBackend({
+        ...config,
+        baseUrl: config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '',
+        apiKey: config.upstreamApiKey,
+      }),
+    ],
+    keyOwner,
+    policy,
+    hidesLimits: isManaged,
+    nowMs: steadyMs,
+    log,
+    onRest: (change) => void alerts.noteRest(change),
+    createRelay: createProxy,
+  });
+  files.backends.onReplace((table) => {
+    if (table !== null) backends.replace(table.backends);
+  });
 
   const listOwn = (): readonly AdminBackend[] => describeBackends(backends.states(), nowMs());
 
@@ -133,7 +160,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     backends,
     stats,
     counted: wantsMetrics(config)
-      ? { backend: backends, relay: opened.relayed, webSockets: sockets, store: records, alerts }
+      ? { backend: backends, relay: { connections }, webSockets: sockets, store: records, alerts }
       : null,
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
@@ -231,7 +258,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       demo: isDemo,
       backends,
       inputCounter: backends,
-      proxies,
+      proxies: createProxies({ backends, policy, proxyOf: relayOf }),
       refusals: backends.refusals,
       listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
     },
@@ -282,146 +309,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     await servers.close();
     await tokenizer.close();
     await preparation.close();
-    await opened.close();
+    await Promise.all([backends.close(), overrides.backend?.close()]);
+    await demo?.close();
     await alerts.close();
     await stats.close();
     await store.close();
   }
-}
-
-interface OpenAlertsOptions {
-  readonly store: Store;
-  readonly files: Pick<CurrentFiles, 'prices'>;
-  readonly nowMs: () => number;
-  readonly log: Logger;
-}
-
-/** Looks at funds only where somebody hears of it. */
-function openAlerts(config: Config, { store, files, nowMs, log }: OpenAlertsOptions): Alerts {
-  const { alertWebhook, databaseUrl } = config;
-  return createAlerts({
-    store,
-    storeKind: databaseUrl.startsWith('postgres') ? 'postgres' : 'sqlite',
-    isManaged: config.authMode === 'managed',
-    openWebhook: alertWebhook && ((count) => openWebhook({ ...alertWebhook, nowMs, log, count, lookup: lookUp })),
-    currency: () => files.prices.present?.currency ?? null,
-    nowMs,
-    log,
-    ...(alertWebhook === null && !wantsMetrics(config) && { everyMs: 0 }),
-  });
-}
-
-interface OpenBackendsOptions extends GatewayOverrides {
-  readonly files: Pick<CurrentFiles, 'backends'>;
-  readonly alerts: Pick<Alerts, 'noteRest'>;
-  readonly policy: () => BackendPolicy;
-  readonly steadyMs: () => number;
-}
-
-/** Opens the chat backends, and the proxies to their other paths. */
-async function openBackends(
-  config: Config,
-  { backend, shared, policy, files, steadyMs, alerts }: OpenBackendsOptions,
-  log: Logger,
-) {
-  const isDemo = isDemoOf(config);
-  const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
-  const baseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
-  const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
-  const relays = new Map<SingleBackend, Proxy>();
-
-  const nameOf = ({ name, isOnly }: BackendSpec) => (isOnly ? {} : { backend: name });
-
-  function open(spec: BackendSpec): SingleBackend {
-    const { isOnly, baseUrl, dialect, timeouts, apiKeyEnv = 'its api_key_env' } = spec;
-    const { streamOptions, inputCounter } = dialect;
-    const named = nameOf(spec);
-    const options = {
-      ...config,
-      ...timeouts,
-      baseUrl,
-      streamOptions,
-      keyOwner,
-      reuse: createReuse(),
-      ...(!isOnly && { settings: { key: apiKeyEnv, address: 'its base_url' } }),
-      hidesLimits: config.authMode === 'managed',
-      onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
-      onRefusedFields: (model: string, fields: readonly string[]) =>
-        log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
-    } as const;
-    const chat = createChatBackend(options);
-    const proxy = createProxy(options);
-    const counter = createInputCounter({ ...options, inputCounter, timeoutMs: config.tokenCountTimeoutMs });
-    const single: SingleBackend = {
-      ...chat,
-      count: (request, asking) => counter.count(request, asking),
-      async close() {
-        proxy.close();
-        relays.delete(single);
-        await Promise.all([chat.close(), counter.close()]);
-      },
-    };
-    relays.set(single, proxy);
-    return single;
-  }
-
-  const backends = createBackends(files.backends.present?.backends ?? [onlyBackend(config, baseUrl)], {
-    keyOwner,
-    policy,
-    nowMs: steadyMs,
-    open,
-    onChange(change) {
-      logChange(change, log);
-      if (change.state === 'resting' && change.model === undefined) void alerts.noteRest(change);
-    },
-    onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
-  });
-  files.backends.onReplace((table) => {
-    if (table !== null) backends.replace(table.backends);
-  });
-  const failover = createFailover({ ...config, backends, policy, nowMs: steadyMs });
-  const proxies = createProxies({ backends, policy, proxyOf });
-
-  function proxyOf(single: SingleBackend): Proxy {
-    const proxy = relays.get(single);
-    if (proxy === undefined) throw new Error('the backend is closed');
-    return proxy;
-  }
-
-  function connections() {
-    const all = [...relays.values()].map((proxy) => proxy.connections());
-    return {
-      busy: all.reduce((sum, { busy }) => sum + busy, 0),
-      idle: all.reduce((sum, { idle }) => sum + idle, 0),
-    };
-  }
-
-  async function close(): Promise<void> {
-    await Promise.all([backends.close(), backend?.close()]);
-    await demo?.close();
-  }
-
-  return { isDemo, keyOwner, backends, failover, proxies, relayed: { connections }, close } as const;
-}
-
-function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }: Config, baseUrl: string): BackendSpec {
-  return {
-    name: 'upstream',
-    isOnly: true,
-    baseUrl,
-    apiKey: upstreamApiKey,
-    dialect,
-    upstreamDialect,
-    modelAliases,
-    models: null,
-    weight: 1,
-    maxConcurrent: null,
-    timeouts: {},
-  };
-}
-
-function logChange({ backend, model, state, restMs, reason }: BackendChange, log: Logger): void {
-  const who = model === undefined ? { backend } : { backend, model };
-  if (state === 'resting') log.warn({ ...who, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
-  else if (state === 'up') log.info(who, 'the backend answers again');
 }

@@ -1,0 +1,145 @@
+import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
+import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
+import { createChatBackend, type ChatBackendOptions } from './chat.ts';
+import { createFailover, type RoutedChatBackend, type RoutedChatRelay } from './failover.ts';
+import { createInputCounter } from './input-counter.ts';
+import type { KeyOwner } from './failures.ts';
+import { createReuse } from './reuse.ts';
+
+export type RelayOptions = Omit<ChatBackendOptions, 'onOperatorProblem'> &
+  Required<Pick<ChatBackendOptions, 'onOperatorProblem' | 'reuse'>>;
+
+/** What passes the other paths of a backend on. */
+export interface Relay {
+  connections(): { readonly busy: number; readonly idle: number };
+  close(): void;
+}
+
+export interface OpenBackendsOptions<OwnRelay extends Relay>
+  extends
+    Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
+    Pick<Parameters<typeof createFailover>[0], 'headerHoldMs'> {
+  readonly specs: readonly BackendSpec[];
+  readonly keyOwner: KeyOwner;
+  readonly policy: () => BackendPolicy;
+  readonly tokenCountTimeoutMs: number;
+  /** Keeps the limits of the backend from callers who have limits of their own. */
+  readonly hidesLimits: boolean;
+  readonly nowMs: () => number;
+  readonly log: BackendsLog;
+  readonly onRest: (change: BackendChange) => void;
+  readonly createRelay: (options: RelayOptions) => OwnRelay;
+}
+
+export interface BackendsLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+export interface OpenedBackends<OwnRelay extends Relay> {
+  readonly backends: Backends;
+  readonly failover: RoutedChatBackend & RoutedChatRelay;
+  /** Throws for a backend that is closed. */
+  readonly relayOf: (backend: SingleBackend) => OwnRelay;
+  /** Of all relays. */
+  readonly connections: Relay['connections'];
+}
+
+/** Opens the backends of a list, each with its relay, and what goes from one to another. */
+export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOptions<OwnRelay>): OpenedBackends<OwnRelay> {
+  const { specs, log, nowMs } = options;
+  const relays = new Map<SingleBackend, OwnRelay>();
+
+  function open(spec: BackendSpec): SingleBackend {
+    const { isOnly, baseUrl, dialect, timeouts, apiKeyEnv = 'its api_key_env' } = spec;
+    const { streamOptions, inputCounter } = dialect;
+    const named = nameOf(spec);
+    const own = {
+      ...options,
+      ...timeouts,
+      baseUrl,
+      streamOptions,
+      reuse: createReuse(),
+      ...(!isOnly && { settings: { key: apiKeyEnv, address: 'its base_url' } }),
+      onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
+      onRefusedFields: (model: string, fields: readonly string[]) =>
+        log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
+    };
+    const chat = createChatBackend(own);
+    const relay = options.createRelay(own);
+    const counter = createInputCounter({ ...own, inputCounter, timeoutMs: options.tokenCountTimeoutMs });
+    const single: SingleBackend = {
+      ...chat,
+      count: (request, asking) => counter.count(request, asking),
+      async close() {
+        relay.close();
+        relays.delete(single);
+        await Promise.all([chat.close(), counter.close()]);
+      },
+    };
+    relays.set(single, relay);
+    return single;
+  }
+
+  const backends = createBackends(specs, {
+    ...options,
+    open,
+    onChange(change) {
+      logChange(change, log);
+      if (change.state === 'resting' && change.model === undefined) options.onRest(change);
+    },
+    onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
+  });
+
+  return {
+    backends,
+    failover: createFailover({ ...options, backends, nowMs }),
+    relayOf(backend) {
+      const relay = relays.get(backend);
+      if (relay === undefined) throw new Error('the backend is closed');
+      return relay;
+    },
+    connections() {
+      const all = [...relays.values()].map((relay) => relay.connections());
+      return {
+        busy: all.reduce((sum, { busy }) => sum + busy, 0),
+        idle: all.reduce((sum, { idle }) => sum + idle, 0),
+      };
+    },
+  };
+}
+
+/** The only one has no name of its own. */
+function nameOf({ name, isOnly }: BackendSpec): { readonly backend?: string } {
+  return isOnly ? {} : { backend: name };
+}
+
+function logChange({ backend, model, state, restMs, reason }: BackendChange, log: BackendsLog): void {
+  const who = model === undefined ? { backend } : { backend, model };
+  if (state === 'resting') log.warn({ ...who, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
+  else if (state === 'up') log.info(who, 'the backend answers again');
+}
+
+/** Returns the backend of `UPSTREAM_BASE_URL`, or the one that stands in for it. */
+export function onlyBackend({
+  baseUrl,
+  apiKey,
+  dialect,
+  upstreamDialect,
+  modelAliases,
+}: Pick<BackendSpec, 'baseUrl' | 'apiKey' | 'dialect' | 'upstreamDialect' | 'modelAliases'>): BackendSpec {
+  return {
+    name: 'upstream',
+    isOnly: true,
+    baseUrl,
+    apiKey,
+    dialect,
+    upstreamDialect,
+    modelAliases,
+    models: null,
+    weight: 1,
+    maxConcurrent: null,
+    timeouts: {},
+  };
+}
