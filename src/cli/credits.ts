@@ -53,7 +53,7 @@ function addEntry(credits: Command, context: CliContext, { kind, what, parse }: 
     .argument('<key>', WHICH)
     .argument('[amount]', `in the currency of the prices, such as ${kind === 'grant' ? '10.00' : '2.50 or -2.50'}`)
     .option('--note <text>', 'why, for people')
-    .option('--reference <text>', 'its name, such as the number of an invoice; a second entry with it is refused')
+    .option('--reference <text>', 'your reference, such as an invoice number; it must be unique')
     .action((first: string, second: string | undefined, options: EntryOptions, command: Command) => {
       const isNamed = options.key !== undefined || options.group !== undefined;
       const [named, text] = isNamed && second === undefined ? [undefined, first] : [first, second];

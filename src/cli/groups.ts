@@ -38,7 +38,7 @@ export function addGroups(program: Command, context: CliContext): void {
   };
   const create = addCreditsOption(addLimitOptions(groups.command('create'), context), context)
     .description('create a group; keys join it with keys create --group or keys update --group')
-    .requiredOption('--name <name>', 'what people call it')
+    .requiredOption('--name <name>', 'a name for the group')
     .action((options: LimitOptions, command: Command) =>
       withAdministration(
         context,
@@ -65,7 +65,7 @@ export function addGroups(program: Command, context: CliContext): void {
   addExamples(show, [['groups show research', 'with what is left']]);
   const update = addLimitOptions(groups.command('update'), context)
     .description('change what is named, and nothing else')
-    .option('--name <name>', 'what people call it');
+    .option('--name <name>', 'a name for the group');
   onAccount(commands, update, (all, id, options) => all.groups.update(id, toLimitsBody(options)));
   addExamples(update, [['groups update research --spend-per-month 500', 'for all its keys together']]);
   addSwitches(commands, {

@@ -91,7 +91,7 @@ function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const { context } = commands;
   const create = addCreditsOption(addGroupOption(addLimitOptions(keys.command('create'), context), context), context)
     .description('issue a key; its secret is shown this once')
-    .requiredOption('--name <name>', 'what people call it')
+    .requiredOption('--name <name>', 'a name for the key')
     .action((options: KeyOptions, command: Command) =>
       withAdministration(
         context,
@@ -115,7 +115,7 @@ function addUpdate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const { context } = commands;
   const update = addGroupOption(addLimitOptions(keys.command('update'), context), context)
     .description('change what is named, and nothing else')
-    .option('--name <name>', 'what people call it');
+    .option('--name <name>', 'a name for the key');
   onAccount(commands, update, (all, id, options) => all.keys.update(id, toKeyBody(options)));
   addExamples(update, [
     ['keys update alice --rpm 120 --expires never', 'a new limit, and no end'],

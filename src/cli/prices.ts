@@ -47,7 +47,7 @@ function addShow(prices: Command, context: CliContext): void {
         `${currency} per million tokens:`,
         ...formatTable(PRICE_COLUMNS, data, paint),
       ]);
-      printer.note('A gateway that runs has the prices of its start, or of its last SIGHUP.');
+      printer.note('A running gateway keeps its prices until SIGHUP or a restart.');
     });
   addExamples(show, [
     ['prices show', 'as PRICES_FILE has them'],

@@ -7,7 +7,7 @@ export function addStart(program: Command): void {
   const start = program
     .command('start')
     .description(
-      'start the gateway, as no command at all does; it ends at Ctrl-C or SIGTERM, after the requests that run',
+      'start the gateway (the default command); stops on Ctrl-C or SIGTERM once running requests have finished',
     )
     .action(async () => {
       // Most commands do not need the whole gateway.

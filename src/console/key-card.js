@@ -48,7 +48,7 @@ function describeAccount({ balance, held, spent, rate_limits, spend_limits, mode
     ['Spending per day', limitElement('Spending per day', spend_limits.per_day, money)],
     ['Spending per month', limitElement('Spending per month', spend_limits.per_month, money)],
     ['Models', models === null ? null : models.join(', ')],
-    ['Good until', expires_at === null ? null : timeElement(expires_at)],
+    ['Expires', expires_at === null ? null : timeElement(expires_at)],
   ];
 }
 
@@ -69,7 +69,7 @@ function limitElement(name, limit, format) {
     value: String(remaining),
     'aria-label': name,
   });
-  const opens = element('span', { class: 'muted small' }, 'whole again at ', timeElement(limit.resets_at, 'short'));
+  const opens = element('span', { class: 'muted small' }, 'resets ', timeElement(limit.resets_at, 'short'));
   return element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []));
 }
 

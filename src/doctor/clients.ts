@@ -70,7 +70,7 @@ export const MEANING: Readonly<Record<Name, string>> = {
   models: 'Clients cannot list the models.',
   model: 'The name may be wrong; --model names another.',
   chat: 'Nothing works.',
-  keys: 'Who reaches the backend can use it, so the gateway has to check keys.',
+  keys: 'Anyone who can reach the backend can use it, so let the gateway check keys.',
   stream: 'Text comes all at once, or not at all.',
   'usage in streams': 'Streamed responses have no usage, and managed keys are charged by an estimate.',
   max_tokens: 'max_output_tokens goes out as max_completion_tokens.',

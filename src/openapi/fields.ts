@@ -122,7 +122,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   request_id: 'The id of the record.',
   requests: 'How many requests.',
   requests_per_minute: 'The most requests in a minute; null for no limit.',
-  resets_at: 'When the limit is whole again, as Unix time in seconds.',
+  resets_at: 'When the limit resets, as Unix time in seconds.',
   response_id: 'The id of the response.',
   role: 'Who speaks: `user`, `assistant`, `system` or `developer`.',
   safety_identifier: 'A stable name of your user, passed on where the backend takes it.',

@@ -40,6 +40,14 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
+/** As a sentence has it. */
+const STATES: Readonly<Record<StoredRecord['status'], string>> = {
+  processing: 'is still running',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  cancelled: 'was cancelled',
+};
+
 export type DuplicateStatus = 200 | 202 | 409;
 
 export interface DuplicateServices {
@@ -57,7 +65,7 @@ export function sendDuplicate(
   incoming.facts.errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
     message:
-      `This request was made before, as ${record.request_id}, which is ${record.status}. Its answer is not kept; ` +
+      `This request was made before, as ${record.request_id}, which ${STATES[record.status]}. Its answer is not kept; ` +
       `its state is at ${record.status_url}. Use a new Idempotency-Key to run it again.`,
   }).toBody();
   incoming.setHeader('x-request-id', record.request_id);

@@ -36,7 +36,7 @@ describe('prices', () => {
       'fast 2.50 1.25 2.50 10.00',
       'gpt-* 1.00 1.00 1.00 2.00',
     ]);
-    expect(stderr).to.equal('A gateway that runs has the prices of its start, or of its last SIGHUP.\n');
+    expect(stderr).to.equal('A running gateway keeps its prices until SIGHUP or a restart.\n');
     expect(status).to.equal(0);
   });
 

@@ -313,13 +313,13 @@ describe('the operator’s console without a mouse', () => {
     await page.keyboard.press('Enter');
     await page.getByText('20.00', { exact: true }).waitFor();
     expect(await nameOfFocus(page)).to.equal('Credits');
-    await pressOn(page, 'New secret', 'Enter');
+    await pressOn(page, 'Rotate secret', 'Enter');
     await pressOn(page, 'The former secret', 'ArrowUp');
     await pressOn(page, 'Make a new secret', 'Space');
     await page.getByText('It is shown this once').waitFor();
     await pressOn(page, 'I have kept it', 'Enter');
     await dialog().waitFor({ state: 'detached' });
-    expect(await nameOfFocus(page)).to.equal('New secret');
+    expect(await nameOfFocus(page)).to.equal('Rotate secret');
     await pressOn(page, 'Disable', 'Enter');
     await expectAllReachable(page);
     await pressOn(page, 'Disable', 'Enter');

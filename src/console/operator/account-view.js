@@ -147,7 +147,7 @@ export async function showAccount(page, kind) {
   actions.append(
     button('Change', edit),
     button('Credits', credit),
-    ...(kind === 'keys' ? [button('New secret', rotate)] : []),
+    ...(kind === 'keys' ? [button('Rotate secret', rotate)] : []),
     toggle,
     button('Delete', remove),
   );

@@ -17,12 +17,12 @@ const LIMIT_FIELDS = [
   { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
   { name: 'limits.spend_per_day', label: 'Spending per day (UTC)', kind: 'number' },
   { name: 'limits.spend_per_month', label: 'Spending per month (UTC)', kind: 'number' },
-  { name: 'expires_at', label: 'Good until', kind: 'time', hint: 'In your time zone. Empty for ever.' },
+  { name: 'expires_at', label: 'Expires', kind: 'time', hint: 'In your time zone. Empty: never.' },
 ];
 /** @type {Field} */
 const CREDITS_FIELD = {
   name: 'credits',
-  label: 'First credits',
+  label: 'Starting credits',
   kind: 'number',
   hint: 'An amount such as 10.00. Empty for no credits: the limits alone hold.',
 };
@@ -153,6 +153,6 @@ export function factsOf(account) {
     ['Limits', limitsOf(account)],
     ['Models', models?.join(', ') ?? 'all'],
     ['Created', timeElement(created_at)],
-    ['Good until', expires_at === null ? 'for ever' : timeElement(expires_at)],
+    ['Expires', expires_at === null ? 'never' : timeElement(expires_at)],
   ];
 }

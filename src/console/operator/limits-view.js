@@ -27,7 +27,7 @@ export function showLimits(page) {
       { title: 'Limit', kind: 'name', cell: nameOf },
       { title: 'Used', kind: 'number', cell: (/** @type {AdminLimit} */ limit) => amountOf(limit, limit.used) },
       { title: 'Of', kind: 'number', cell: (limit) => amountOf(limit, limit.capacity) },
-      { title: 'Fullest process', kind: 'number', cell: fullestOf },
+      { title: 'Busiest process', kind: 'number', cell: fullestOf },
     ],
   });
   page.content.append(

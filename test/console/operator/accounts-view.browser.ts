@@ -75,7 +75,7 @@ describe('the keys and groups of the operator', () => {
     const secret = await createKey(page, {
       Name: 'Bob',
       Group: 'Research',
-      'First credits': '10',
+      'Starting credits': '10',
       Models: 'm\npriced*',
       'Requests per minute': '5',
     });
@@ -133,7 +133,7 @@ describe('the keys and groups of the operator', () => {
 
   it('give a new secret, disable and enable', async () => {
     const page = await openAda();
-    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByLabel('The former secret').selectOption('ends at once');
     await submit(page, 'Make a new secret');
     const secret = await page.locator('.secret').innerText();
@@ -235,7 +235,7 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('button', { name: 'Change' }).click();
     await expectGoodLooks(page, 'operator-change');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
     await submit(page, 'Make a new secret');
     await page.getByRole('button', { name: 'Copy' }).waitFor();
     await expectGoodLooks(page, 'operator-secret');
