@@ -170,8 +170,8 @@ describe('“Usage” where the gateway issues the keys', () => {
       'Balance11.99515 USD',
       'Spent today (UTC)0.00485 USD',
       'Spent this month (UTC)0.00485 USD',
-      'Requests per minute59 of 60 leftwhole again at …',
-      'Spending per day4.99515 USD of 5.00 USD leftwhole again at …',
+      'Requests per minute59 of 60 leftresets …',
+      'Spending per day4.99515 USD of 5.00 USD leftresets …',
     ]);
     expect(await page.getByText('Cost', { exact: true }).allTextContents()).to.have.length.above(1);
     await scene.go(page, 'Requests');
@@ -209,5 +209,5 @@ describe('“Usage” where the gateway issues the keys', () => {
 });
 
 function withoutTime(text: string): string {
-  return text.replace(/(whole again at ).*/, '$1…');
+  return text.replace(/(resets ).*/, '$1…');
 }
