@@ -79,7 +79,7 @@ describe('the pages beside the console', () => {
     const topOf = async (name: string) =>
       (await page.getByRole('heading', { name, exact: true }).boundingBox())?.y ?? Number.NaN;
     expect(await topOf('Settings')).to.be.lessThan(844);
-    expect(await topOf('On this page')).to.be.greaterThan(await topOf('Logs and metrics'));
+    expect(await topOf('On this page')).to.be.greaterThan(await topOf('Logs, metrics and alerts'));
     await page.getByRole('link', { name: 'On this page' }).click();
     await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Timeouts' }).click();
     await until(async () => (await topOf('Timeouts')) >= 0 && (await topOf('Timeouts')) <= 844);
@@ -88,7 +88,7 @@ describe('the pages beside the console', () => {
   it('copy the code that a button belongs to', async () => {
     const page = await scene.open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${scene.gateway.url}/docs/readme`);
-    const example = page.locator('.copied', { hasText: '"stream": true' }).first();
+    const example = page.locator('.copied', { hasText: '"input": "Hello!"' }).first();
     // It says so for a moment only.
     const told = page.waitForFunction(() =>
       [...document.querySelectorAll('.copied button')].some(({ textContent }) => textContent === 'Copied'),
@@ -96,7 +96,7 @@ describe('the pages beside the console', () => {
     await example.getByRole('button', { name: 'Copy' }).click();
     await told;
     expect(await page.evaluate(() => navigator.clipboard.readText())).to.match(
-      /^curl -N http:\/\/127[^]*"stream": true[^]*'$/,
+      /^export GATEWAY_API_KEY=demo\ncurl http:\/\/127[^]*"input": "Hello!"[^]*'$/,
     );
   });
 
@@ -107,12 +107,12 @@ describe('the pages beside the console', () => {
     await search.fill('no such heading anywhere');
     await page.getByText('Nothing found.').waitFor();
     await search.fill('idle_timeout settings');
-    await page.getByText('2 found.').waitFor();
+    await page.getByText('1 found.').waitFor();
     await search.press('Enter');
     await page.waitForURL(/\/docs\/settings#\w*idle_timeout_ms$/);
     await search.fill('logs settings');
-    await page.locator('.found').getByRole('link', { name: 'Logs and metrics' }).click();
-    await page.waitForURL(/\/docs\/settings#logs-and-metrics$/);
+    await page.locator('.found').getByRole('link', { name: 'Logs, metrics and alerts' }).click();
+    await page.waitForURL(/\/docs\/settings#logs-metrics-and-alerts$/);
     expect(await search.inputValue()).to.equal('');
   });
 
