@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/config/settings.ts';
+import type { TestSettings } from '../support/settings.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import type { Rules } from './complaints.ts';
 import { startStrictBackend, type StrictBackend } from './strict-backend.ts';
@@ -19,7 +19,7 @@ export const REASONING = {
 export function useGateway({
   settings,
   rules,
-}: { readonly settings?: Environment; readonly rules?: Rules } = {}): Scene {
+}: { readonly settings?: TestSettings; readonly rules?: Rules } = {}): Scene {
   let backend: StrictBackend;
   let gateway: TestGateway;
 
