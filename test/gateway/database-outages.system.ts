@@ -15,7 +15,7 @@ import { startStallingProxy, type StallingProxy } from '../support/stalling-prox
 import { until, untilRead } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
-const POOL_SIZE = 3;
+const POOL_SIZE = 5;
 
 const isInstalled = isPostgresInstalled();
 if (!isInstalled) console.log('  not run, since PostgreSQL is not installed: its restarts, crashes and replicas');
