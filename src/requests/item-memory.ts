@@ -251,7 +251,7 @@ export function resolveReferences(
   // Those of the response refer to nothing.
   const items = earlier.turns.flatMap(itemsOf);
   if (isList(body['input'])) replaceReferences(body['input']);
-  if (items.length > 0) {
+  if (typeof previous === 'string') {
     delete body['previous_response_id'];
     body['input'] = [...items, ...inputItemsOf(body['input'])];
   }

@@ -70,6 +70,15 @@ describe('createItemMemory', () => {
     expect(memory.resolve(OTHER, { input: 'Hi', previous_response_id: 'resp_1' })).to.equal(0);
   });
 
+  it('continues a response without any items', () => {
+    const memory = open();
+    const turns = [new TextEncoder().encode('[]')];
+    memory.rememberResponse(ME, { responseId: 'resp_1', turns, continues: undefined });
+    const body = { input: [message('msg_1')], previous_response_id: 'resp_1' };
+    expect(memory.resolve(ME, body)).to.equal(0);
+    expect(body).to.deep.equal({ input: [message('msg_1')] });
+  });
+
   it('keeps no response that continues one which is forgotten', () => {
     const memory = open();
     memory.rememberResponse(ME, { responseId: 'resp_2', turns: [], continues: 'resp_1' });
