@@ -351,7 +351,17 @@ type Rests = Pick<Aftermath, 'calls' | 'lives' | 'keys'>;
 
 /** Where all of them rest, the best is tried all the same. */
 function doAllRest(call: Call, rests: Rests): boolean {
-  return ['a', 'b'].every((backend) => isResting(backend, call, rests));
+  return ['a', 'b'].every((backend) => isResting(backend, call, rests) || hasFailedOften(backend, call, rests));
+}
+
+/** Failures that requests may have provoked are reason enough once there are three in a row. Whose they were, the backend knows better. */
+function hasFailedOften(backend: string, call: Call, { calls, lives }: Rests): boolean {
+  const failuresAtMs = calls
+    .filter(({ ending }) => ending !== undefined && Object.hasOwn(FAILURES, ending))
+    .filter((other) => other.backend === backend && lives[other.life]?.process === lives[call.life]?.process)
+    .map(({ endedAtMs = Infinity }) => endedAtMs)
+    .filter((endedAtMs) => endedAtMs <= call.startedAtMs);
+  return failuresAtMs.length >= 3 && call.startedAtMs - Math.max(...failuresAtMs) < FIRST_REST_MS;
 }
 
 /** Whether the backend may have rested for this long when `call` begins: what happens within one millisecond has no order. */
