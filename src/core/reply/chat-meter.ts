@@ -116,9 +116,8 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    return finishOf(
-      Array.from(known.values(), ({ end }) => end),
-      done,
-    );
+    const ends = Array.from(known.values(), ({ end }) => end);
+    // Some backends split one answer into choices, and end one of them (ericc-ch/copilot-api PR#81).
+    return finishOf(finished < expectedChoices ? ends : ends.filter((end) => end !== undefined), done);
   }
 }

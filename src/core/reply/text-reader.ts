@@ -139,8 +139,7 @@ export function createTextReader(): TextReader {
 
 /** Whether the piece is longer and begins with the one before, but does not only repeat it. */
 function goesOn(before: string, piece: string): boolean {
-  const isLonger = piece.length > before.length && piece.startsWith(before);
-  return isLonger && !piece.startsWith(piece.slice(before.length));
+  return piece.length > before.length && piece.startsWith(before) && !isPower(piece);
 }
 
 /** Whether the text is a shorter one several times. A model that is caught in a loop writes so. */

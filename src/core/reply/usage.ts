@@ -15,13 +15,18 @@ export type UsageGap = 'input' | 'output';
 
 export const NOTHING_REPORTED: Reported = { usage: null, gaps: [], model: null };
 
-/** Returns what is known after this chunk and its choice. The latest usage counts. */
+/**
+ * Returns what is known after this chunk and its choice. The latest usage counts, unless it counts
+ * less: some backends send zeros after it.
+ */
 export function readReported(before: Reported, chunk: ChatChunk, choice: ChatChunk | undefined): Reported {
   const model = chunk['model'];
   const named = typeof model === 'string' && model !== '' && model !== before.model;
   const reported = findUsage(chunk, choice);
   if (reported === undefined) return named ? { ...before, model } : before;
-  return { ...toUsage(reported), model: named ? model : before.model };
+  const latest = toUsage(reported);
+  const { usage, gaps } = latest.gaps.length > 0 && isWhole(before) ? before : latest;
+  return { usage, gaps, model: named ? model : before.model };
 }
 
 /** Returns what two requests have reported together. */
@@ -147,6 +152,8 @@ function field(value: unknown, name: string): unknown {
 /** No model reads or writes as much in one request, so a larger number is a fault of the backend. */
 const MAX_TOKENS = 1_000_000_000;
 
-function count(value: unknown): number | undefined {
+/** Some backends send numbers as strings. */
+function count(given: unknown): number | undefined {
+  const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
   return typeof value === 'number' && value >= 0 && value <= MAX_TOKENS ? Math.round(value) : undefined;
 }

@@ -264,6 +264,17 @@ describe('the meter of a chat completion', () => {
     expect(meter.finishing).to.equal(true);
   });
 
+  it('needs no end of a choice beyond those that were asked for', () => {
+    const [meter, cut] = [createChatMeter(1), createChatMeter(2)];
+    for (const each of [meter, cut]) {
+      each.feed(chunk({ role: 'assistant' }));
+      each.feed(chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }, 'stop', 1));
+      each.end(false);
+    }
+    expect(meter.failure).to.equal(null);
+    expect(cut.failure).to.include({ code: 'upstream_error' });
+  });
+
   it('keeps its first end', () => {
     const meter = createChatMeter(1);
     meter.feed(chunk({ content: 'a' }, 'stop'));

@@ -15,7 +15,11 @@ describe('readUsage', () => {
     { name: 'is not there', chunk: {}, expected: undefined },
     { name: 'is null', chunk: { usage: null }, expected: undefined },
     { name: 'is empty', chunk: { usage: {} }, expected: undefined },
-    { name: 'has no number', chunk: { usage: { prompt_tokens: '12', completion_tokens: null } }, expected: undefined },
+    {
+      name: 'has no number',
+      chunk: { usage: { prompt_tokens: 'many', completion_tokens: null } },
+      expected: undefined,
+    },
     { name: 'is a list', chunk: { usage: [plain] }, expected: undefined },
     { name: 'is at the top', chunk: { usage: plain }, expected: counts(12, 0, 5, 0, 17) },
     { name: 'is in the choice', chunk: {}, choice: { usage: plain }, expected: counts(12, 0, 5, 0, 17) },
@@ -174,7 +178,8 @@ describe('readReported', () => {
     { name: 'such output and no total', usage: { prompt_tokens: 1, completion_tokens: 2 ** 53 - 1 }, gaps: ['output'] },
     { name: 'as many tokens as any model reads', usage: { prompt_tokens: 1e9, completion_tokens: 5 }, gaps: [] },
     { name: 'no output beside a total of the input', usage: { prompt_tokens: 12, total_tokens: 12 }, gaps: [] },
-    { name: 'a text for the output', usage: { prompt_tokens: 12, completion_tokens: '5' }, gaps: ['output'] },
+    { name: 'a text for the output', usage: { prompt_tokens: 12, completion_tokens: 'five' }, gaps: ['output'] },
+    { name: 'numbers in strings', usage: { prompt_tokens: '12', completion_tokens: '5' }, gaps: [] },
   ];
   for (const { name, usage, gaps } of GAPS) {
     it(`knows what is missing of usage with ${name}`, () => {
@@ -183,6 +188,12 @@ describe('readReported', () => {
       expect(isWhole(reported)).to.equal(gaps.length === 0);
     });
   }
+
+  it('keeps usage that is whole when less is counted after it', () => {
+    const whole = readReported(NOTHING_REPORTED, { usage: plain }, undefined);
+    for (const less of [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, { prompt_tokens: 12 }])
+      expect(readReported(whole, { usage: less }, undefined)).to.deep.equal(whole);
+  });
 
   it('misses all of it as long as nothing was reported', () => {
     expect(isWhole(NOTHING_REPORTED)).to.equal(false);
