@@ -101,7 +101,8 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     meter.reported = readReported(meter.reported, chunk, choice);
     if (of === undefined || meter.reported.usage === usage) return;
     of.reported = meter.reported;
-    if (known.size === 1) return;
+    // One answer that a backend splits into choices is counted once.
+    if (known.size === 1 || expectedChoices === 1) return;
     const all = [...known.values()].map(({ reported }) => reported);
     meter.reported = { ...reportedOfChoices(all), model: of.reported.model };
   }

@@ -231,12 +231,18 @@ function toCallPiece(choice: number, call: ChatChunk, called: unknown, index: un
   const given = fields['arguments'];
   return {
     choice,
-    index: typeof index === 'number' ? index : undefined,
+    index: toIndex(index),
     id: text(call['id']),
     name: text(fields['name']),
     arguments: isObject(given) ? toJson(given) : text(given),
     ...callStateOf(call),
   };
+}
+
+/** Some backends send it as a string (microsoft/autogen#4878). */
+function toIndex(given: unknown): number | undefined {
+  if (typeof given === 'string' && /^\d+$/.test(given)) return Number(given);
+  return typeof given === 'number' ? given : undefined;
 }
 
 /** Returns the JSON of the object. Throws ApiError when it is nested too deep. */

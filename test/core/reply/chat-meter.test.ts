@@ -264,6 +264,13 @@ describe('the meter of a chat completion', () => {
     expect(meter.finishing).to.equal(true);
   });
 
+  it('counts one answer once that comes in several choices', () => {
+    const meter = createChatMeter(1);
+    for (const index of [0, 1, 0]) meter.feed({ ...chunk({ content: 'a' }, null, index), usage: counts(3, 5) });
+    meter.feed({ choices: [], usage: counts(0, 0) });
+    expect(told(meter)).to.deep.equal({ input: 3, output: 5, gaps: [] });
+  });
+
   it('needs no end of a choice beyond those that were asked for', () => {
     const [meter, cut] = [createChatMeter(1), createChatMeter(2)];
     for (const each of [meter, cut]) {

@@ -258,9 +258,14 @@ describe('callPiecesOf', () => {
       expected: [piece({ name: 'look', arguments: '{"x":[1]}' })],
     },
     {
-      name: 'an index that is no number as absent',
-      delta: { tool_calls: [{ index: '0', id: 'a' }] },
-      expected: [piece({ id: 'a' })],
+      name: 'an index in a string, and any other that is no number as absent',
+      delta: {
+        tool_calls: [
+          { index: '0', id: 'a' },
+          { index: 'x', id: 'b' },
+        ],
+      },
+      expected: [piece({ index: 0, id: 'a' }), piece({ id: 'b' })],
     },
     {
       name: 'the old function_call, apart from all others',
