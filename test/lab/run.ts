@@ -69,6 +69,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     command: ['node', 'test/lab/simulate/loop.ts'],
   },
   story: { what: 'which files a request runs through', command: ['node', 'test/story.ts'] },
+  strange: {
+    what: '100,000 recorded answers and requests as odd backends and clients send them',
+    command: ['node', 'test/lab/strange/loop.ts'],
+  },
   turns: {
     what: 'every real client in front of backends as strict as the real ones',
     command: [

@@ -16,7 +16,7 @@ export interface Figures {
   readonly found: string;
 }
 
-export type LongProgram = 'lab kill' | 'lab cluster' | 'lab simulate';
+export type LongProgram = 'lab kill' | 'lab cluster' | 'lab simulate' | 'lab strange';
 
 /** Keeps what a run has found, and shows it in the guide of the promises. Only with `PUBLISH=1`. */
 export function publishFigures(program: LongProgram, found: string): void {
