@@ -8,7 +8,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
 import { lookUp } from './lookup.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
-import { createReuse, ReusedClient, type Reuse } from './reuse.ts';
+import { createReuse, createReusedClient, type Reuse } from './reuse.ts';
 
 /** Parts that follow each other are not joined, since they may be large. */
 export type RequestBody = string | Buffer | readonly Uint8Array[];
@@ -66,7 +66,7 @@ export function openPool(
   { connectTimeoutMs, reuse = createReuse(), lookup = lookUp }: PoolOptions,
 ): Pool {
   return new UndiciPool(origin, {
-    factory: (url, options) => new ReusedClient(url, options, reuse),
+    factory: (url, options) => createReusedClient(url, options, reuse),
     connections: null,
     // One request per connection: its abort closes a socket, and its pause holds up no other
     // request.

@@ -79,8 +79,12 @@ interface Answer {
   readonly headers: ReplyHeaders;
 }
 
-/** A connection of an undici pool, which uses it again when it emits `drain`. */
-export class ReusedClient extends UndiciClient {
+/** Makes a connection of an undici pool, which uses it again when it emits `drain`. */
+export function createReusedClient(origin: URL, options: object, reuse: Reuse): Dispatcher {
+  return new ReusedClient(origin, options, reuse);
+}
+
+class ReusedClient extends UndiciClient {
   readonly #reuse: Reuse;
   #connection: WatchedConnection | undefined;
   /** That of the request which was sent last, until it has ended. */

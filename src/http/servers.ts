@@ -1,16 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
+import type { Addresses } from './addresses.ts';
 import { createApp, createMetricsApp, type OperatorRoutes } from './app.ts';
 import { serverClassesOf } from './express-prototypes.ts';
 import { closeServer, createHttpServer, listen } from './server.ts';
 import type { Services } from './services.ts';
-
-/** The URLs have no trailing slash. */
-export interface Addresses {
-  readonly url: string;
-  readonly metricsUrl?: string;
-}
 
 /** The other transport, which takes over connections of the server. */
 export interface Upgrades {

@@ -156,7 +156,7 @@ describe('the package', () => {
           module: 'nodenext',
           types: ['node'],
           typeRoots: [join(ROOT, 'node_modules/@types')],
-          skipLibCheck: true,
+          skipLibCheck: false,
         },
       }),
     );

@@ -18,7 +18,7 @@ import type { Operation } from '../../store/queue/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import { joinBackends } from '../../admin/backends.ts';
 import { joinLimits } from '../../admin/limits.ts';
-import type { Addresses } from '../../http/servers.ts';
+import type { Addresses } from '../../http/addresses.ts';
 import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 

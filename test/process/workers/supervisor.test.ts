@@ -5,7 +5,7 @@ import {
   type Supervisor,
   type LaunchedWorker,
 } from '../../../src/process/workers/supervisor.ts';
-import type { Addresses } from '../../../src/http/servers.ts';
+import type { Addresses } from '../../../src/http/addresses.ts';
 import { allArrived } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 
