@@ -18,14 +18,18 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:24-slim
+# Who publishes it adds where it comes from: --label org.opencontainers.image.source=… and …revision=…
 LABEL org.opencontainers.image.title="responses-gateway" \
   org.opencontainers.image.description="The Responses API in front of any chat completions backend" \
+  org.opencontainers.image.version="0.2.0" \
   org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 RUN chmod +x dist/src/cli/main.js && ln -s /app/dist/src/cli/main.js /usr/local/bin/responses-gateway
-RUN mkdir --mode=700 /data && chown 1000:1000 /data
+COPY LICENSE ./
+# OpenShift runs it as a user without a name, in the group 0.
+RUN mkdir --mode=770 /data && chown 1000:0 /data
 # That of node, as a number: Kubernetes wants to see that it is not root.
 USER 1000:1000
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATABASE_URL=file:/data/gateway.db

@@ -42,11 +42,15 @@ describe('the queries of the dashboard and the rules', () => {
     });
   }
 
-  it('are as many as the panels of a dashboard need, and rules of two severities', () => {
+  it('are as many as the panels of a dashboard need, and rules of two severities, each with its place in a guide', () => {
     expect(readDashboard()).to.have.length.greaterThan(25);
     expect(readRules()).to.have.length.greaterThan(10);
     expect(new Set(readRules().map(({ severity }) => severity))).to.deep.equal(new Set(['page', 'ticket']));
     const unsplit = readRules().filter(({ query, value }) => value === query.trim());
     expect(unsplit).to.deep.equal([]);
+    // That the guides and headings are there is looked at with those of the messages.
+    for (const { title, runbook } of readRules()) {
+      expect(runbook, title).to.match(/^http:\/\/127\.0\.0\.1:8080\/docs\/[\w-]+#[\w-]+$/);
+    }
   });
 });

@@ -33,6 +33,8 @@ export interface Rule extends Query {
   readonly severity: string;
   /** What is compared with the limit. */
   readonly value: string;
+  /** Where to read what to do. */
+  readonly runbook: string;
 }
 
 interface RuleFile {
@@ -41,6 +43,7 @@ interface RuleFile {
       readonly alert: string;
       readonly expr: string;
       readonly labels: { readonly severity: string };
+      readonly annotations: { readonly runbook_url: string };
     }[];
   }[];
 }
@@ -48,10 +51,11 @@ interface RuleFile {
 export function readRules(): readonly Rule[] {
   const { groups } = parse(readFileSync(join(DEPLOY, 'alerts.yml'), 'utf8')) as RuleFile;
   return groups.flatMap(({ rules }) =>
-    rules.map(({ alert, expr, labels: { severity } }) => ({
+    rules.map(({ alert, expr, labels: { severity }, annotations }) => ({
       title: alert,
       query: expr,
       severity,
+      runbook: annotations.runbook_url,
       value: expr.trim().replace(/ (?:>|==) [\d.]+$/, ''),
     })),
   );

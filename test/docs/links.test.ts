@@ -24,11 +24,11 @@ describe('the links of README and the guides', () => {
   });
 
   it('lead from the messages of the program to guides and headings that are there', () => {
-    const named = globSync('src/**/*.ts', {
+    const named = globSync(['src/**/*.ts', 'src/deploy/*.yml'], {
       cwd: ROOT,
       exclude: ['src/contract/*.generated.*', 'src/http/**/pages/**'],
     }).flatMap((path) =>
-      [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(?<!\w)\/docs\/(?!api\b)([\w-]+)(#[\w-]+)?/g)].map(
+      [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(?<![a-z])\/docs\/(?!api\b)([\w-]+)(#[\w-]+)?/g)].map(
         ([, name = '', anchor = '']) => findProblem('README.md', `src/docs/${name}.md${anchor}`),
       ),
     );
