@@ -7,7 +7,7 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json README.md ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY schemas schemas
 COPY src src
 RUN npm run --silent build
@@ -27,7 +27,8 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 RUN chmod +x dist/src/cli/main.js && ln -s /app/dist/src/cli/main.js /usr/local/bin/responses-gateway
-COPY LICENSE ./
+COPY --from=build /app/src/docs src/docs
+COPY LICENSE README.md ./
 # OpenShift runs it as a user without a name, in the group 0.
 RUN mkdir --mode=770 /data && chown 1000:0 /data
 # That of node, as a number: Kubernetes wants to see that it is not root.

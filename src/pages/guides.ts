@@ -13,7 +13,8 @@ export interface GuideGroup {
   readonly guides: readonly Guide[];
 }
 
-const ROOT = new URL('../../', import.meta.url);
+/** Of the clone or of the package, which has the guides beside `dist`. */
+const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url);
 const README = 'readme';
 
 /** In the order for new readers. A guide that is not named here comes last. */
