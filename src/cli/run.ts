@@ -32,7 +32,7 @@ export function addRun(program: Command, context: CliContext, onEnd: (status: nu
   addExamples(run, [
     ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model of Ollama'],
     ['run opencode --model qwen3-32b', 'opencode with the backend of the settings'],
-    ['run pi -- -p "What is in this folder?"', 'pi, with arguments of its own'],
+    ['run copilot -- -p "What is in this folder?"', 'Copilot CLI, with arguments of its own'],
   ]);
 }
 
@@ -101,9 +101,7 @@ async function runAgent(context: CliContext, { name, agent, path, args, env, tar
       path,
       args,
       env: { ...toAgentEnvironment(context), [KEY_VARIABLE]: key },
-      // npm goes to the folder of its package, and keeps here where it was called.
-      cwd: context.env['INIT_CWD'],
-      configure: (folder) => agent.configure({ baseUrl: `${url}/api/v1`, model }, folder),
+      configure: (folder) => agent.configure({ baseUrl: `${url}/api/v1`, model, key }, folder),
     });
   } finally {
     await gateway.close();

@@ -22,7 +22,7 @@ describe('the command line', () => {
 
   for (const { line, says } of [
     { line: 'nonsense', says: /unknown command 'nonsense'/ },
-    { line: 'run vim', says: /'agent'.*Allowed choices are codex, opencode, pi\./ },
+    { line: 'run vim', says: /'agent'.*Allowed choices are codex, opencode, pi, copilot, cline\./ },
     { line: 'requests lst', says: /Did you mean list\?/ },
     { line: 'requests list --lmit 3', says: /unknown option '--lmit'/ },
     { line: 'requests list --limit 101', says: /--limit.* It must be a whole number from 1 to 100\./ },

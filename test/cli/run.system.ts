@@ -1,15 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -22,20 +13,34 @@ import { hashFolder } from '../support/hash-folder.ts';
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const KEY = 'sk-of-the-backend';
 
-/** Asks as Codex does, tells what it was given, and waits for a signal where its argument says so. */
-const CODEX = `#!${process.execPath}
-const { env, argv, exit, kill, pid } = process;
-const [, , manner, ...rest] = argv;
-const config = require('node:fs').readFileSync(env.CODEX_HOME + '/config.toml', 'utf8');
+/** Where each agent finds what it needs to ask. */
+const SETTINGS = {
+  codex: `
+const config = readFileSync(env.CODEX_HOME + '/config.toml', 'utf8');
 const valueOf = (name) => JSON.parse(new RegExp('^' + name + ' = (.*)$', 'm').exec(config)[1]);
-const headers = { authorization: 'Bearer ' + env.GATEWAY_API_KEY, 'content-type': 'application/json' };
-const body = JSON.stringify({ model: valueOf('model'), input: 'Hello' });
-fetch(valueOf('base_url') + '/responses', { method: 'POST', headers, body })
+const settings = { baseUrl: valueOf('base_url'), model: valueOf('model'), apiKey: env.GATEWAY_API_KEY };`,
+  copilot: `
+const settings = { baseUrl: env.COPILOT_PROVIDER_BASE_URL, model: env.COPILOT_MODEL, apiKey: env.COPILOT_PROVIDER_API_KEY };`,
+  cline: `
+const file = env.CLINE_SANDBOX_DATA_DIR + '/settings/providers.json';
+const { lastUsedProvider, providers } = JSON.parse(readFileSync(file, 'utf8'));
+const { settings } = providers[lastUsedProvider];`,
+} as const;
+
+/** Returns a program that asks as an agent does, tells what it was given, and waits for a signal where its argument says so. */
+const writeAgent = (readSettings: string) => `#!${process.execPath}
+const { env, argv, exit, kill, pid } = process;
+const { readFileSync } = require('node:fs');
+const [, , manner, ...rest] = argv;
+${readSettings}
+const headers = { authorization: 'Bearer ' + settings.apiKey, 'content-type': 'application/json' };
+const body = JSON.stringify({ model: settings.model, input: 'Hello' });
+fetch(settings.baseUrl + '/responses', { method: 'POST', headers, body })
   .then((reply) => reply.json())
   .then(({ status, model, error }) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
       process.on(name, () => { console.log(name); exit(5); });
-    console.log(JSON.stringify({ rest, env, cwd: process.cwd(), status, model, error }));
+    console.log(JSON.stringify({ rest, env, status, model, error }));
     if (manner === 'wait') return setInterval(() => undefined, 60_000);
     if (manner === 'die') return kill(pid, 'SIGKILL');
     exit(Number(manner));
@@ -52,8 +57,10 @@ describe('run, with an agent as a process', () => {
     for (const name of ['home', 'home/.codex', 'home/work', 'bin', 'tmp']) mkdirSync(join(root, name));
     writeFileSync(join(root, 'home/.codex/config.toml'), 'model = "their own"\n');
     writeFileSync(join(root, 'home/work/.env'), 'PORT=x\nDATABASE_URL=postgres://app\nAPP_SECRET=theirs\n');
-    writeFileSync(join(root, 'bin/codex'), CODEX);
-    chmodSync(join(root, 'bin/codex'), 0o755);
+    for (const [name, readSettings] of Object.entries(SETTINGS)) {
+      writeFileSync(join(root, 'bin', name), writeAgent(readSettings));
+      chmodSync(join(root, 'bin', name), 0o755);
+    }
     before = hashFolder(join(root, 'home'));
     backend = await startScriptedBackend();
     backend.always(play(BEHAVIOURS.vllm));
@@ -72,10 +79,10 @@ describe('run, with an agent as a process', () => {
   function start(
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    baseUrl: string = backend.baseUrl,
+    { agent = 'codex', baseUrl = backend.baseUrl } = {},
   ) {
     const own = { HOME: join(root, 'home'), TMPDIR: join(root, 'tmp'), PATH: join(root, 'bin'), ...env };
-    const options = ['run', 'codex', '--base-url', baseUrl, '--', ...args];
+    const options = ['run', agent, '--base-url', baseUrl, '--', ...args];
     return spawn(process.execPath, [MAIN, ...options], {
       cwd: join(root, 'home/work'),
       env: { ...own, UPSTREAM_API_KEY: KEY },
@@ -99,10 +106,16 @@ describe('run, with an agent as a process', () => {
     expect(backend.requests.at(-1)?.headers.authorization).to.equal(`Bearer ${KEY}`);
   });
 
-  it('runs the agent in the folder in which npm was called', async () => {
-    const { stdout } = await ended(start(['0'], { INIT_CWD: join(root, 'home') }));
-    expect(JSON.parse(stdout)).to.include({ cwd: realpathSync(join(root, 'home')) });
-  });
+  for (const agent of ['copilot', 'cline'] as const) {
+    it(`gives ${agent} its own way to the gateway, whatever the user has set for another`, async () => {
+      const theirs = { COPILOT_PROVIDER_BEARER_TOKEN: 'theirs', CLINE_DIR: join(root, 'home/.cline') };
+      const { status, stdout, stderr } = await ended(start(['0'], theirs, { agent }));
+      expect(status, stderr).to.equal(0);
+      const told = JSON.parse(stdout);
+      expect(told.status, JSON.stringify(told.error)).to.equal('completed');
+      expect(JSON.stringify(told.env)).not.to.match(agent === 'copilot' ? /theirs/ : /home\/\.cline/);
+    });
+  }
 
   it('shows the agent neither the key of the backend nor what .env says', async () => {
     const { stdout } = await ended(start(['0']));
@@ -144,7 +157,7 @@ describe('run, with an agent as a process', () => {
   });
 
   it('ends with 1 and one sentence where the backend is gone', async () => {
-    const { status, stdout, stderr } = await ended(start(['0'], {}, 'http://127.0.0.1:1/v1'));
+    const { status, stdout, stderr } = await ended(start(['0'], {}, { baseUrl: 'http://127.0.0.1:1/v1' }));
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     expect(stderr).to.match(/^Nothing listens at 127\.0\.0\.1:1: [^\n]+\n$/);
   });

@@ -24,6 +24,8 @@ describe('run', () => {
     { name: 'codex', install: '@openai/codex' },
     { name: 'opencode', install: 'opencode-ai' },
     { name: 'pi', install: '@mariozechner/pi-coding-agent' },
+    { name: 'copilot', install: '@github/copilot' },
+    { name: 'cline', install: 'cline' },
   ]) {
     it(`names the command that installs a missing agent: ${name}`, async () => {
       mkdirSync(join(folder, name));

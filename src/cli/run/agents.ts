@@ -10,15 +10,17 @@ export interface AgentGateway {
   /** Ends with `/api/v1`. */
   readonly baseUrl: string;
   readonly model: string;
+  /** Is in the environment of each agent too, as KEY_VARIABLE. */
+  readonly key: string;
 }
 
 export interface Configuration {
-  /** The contents of files in the folder, by their names. */
+  /** The contents of files, by their paths in the folder. */
   readonly files: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Each reads its key from this variable. */
+/** Agents that can name a variable read their key from this one. */
 export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
 /**
@@ -72,7 +74,49 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map([
       }),
     },
   ],
+  [
+    'copilot',
+    {
+      install: 'npm install -g @github/copilot',
+      configure: ({ baseUrl, model, key }, folder) => ({
+        files: {},
+        env: {
+          COPILOT_HOME: folder,
+          COPILOT_CACHE_HOME: folder,
+          COPILOT_PROVIDER_TYPE: 'openai',
+          COPILOT_PROVIDER_BASE_URL: baseUrl,
+          COPILOT_PROVIDER_API_KEY: key,
+          // One of the user would be sent in the place of the key.
+          COPILOT_PROVIDER_BEARER_TOKEN: '',
+          COPILOT_PROVIDER_WIRE_API: 'responses',
+          COPILOT_PROVIDER_TRANSPORT: 'http',
+          COPILOT_MODEL: model,
+          // Without it a sign-in at GitHub is asked for, and telemetry is sent there.
+          COPILOT_OFFLINE: 'true',
+        },
+      }),
+    },
+  ],
+  [
+    'cline',
+    {
+      install: 'npm install -g cline',
+      configure: (gateway, folder) => ({
+        files: { 'settings/providers.json': JSON.stringify(toCline(gateway)) },
+        // Without a sandbox a daemon of Cline outlives it.
+        env: { CLINE_DIR: folder, CLINE_SANDBOX: '1', CLINE_SANDBOX_DATA_DIR: folder },
+      }),
+    },
+  ],
 ]);
+
+/** What `cline auth -p openai-native` writes, whose arguments other users of the machine could read. */
+function toCline({ baseUrl, model, key }: AgentGateway): object {
+  const provider = 'openai-native';
+  const settings = { provider, baseUrl, model, apiKey: key };
+  const entry = { settings, updatedAt: new Date(0).toISOString(), tokenSource: 'manual' };
+  return { version: 1, lastUsedProvider: provider, providers: { [provider]: entry } };
+}
 
 function toOpencode({ baseUrl, model }: AgentGateway): object {
   const options = { baseURL: baseUrl, apiKey: `{env:${KEY_VARIABLE}}` };

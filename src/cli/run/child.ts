@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants as system, platform, tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import type { Environment } from '../../config/settings.ts';
 import type { Configuration } from './agents.ts';
 
@@ -27,8 +27,6 @@ export interface Child {
   readonly path: string;
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Undefined for the folder of this process. */
-  readonly cwd: string | undefined;
   readonly configure: (folder: string) => Configuration;
 }
 
@@ -40,15 +38,19 @@ const SIGNALS: readonly NodeJS.Signals[] = [...FROM_KEYBOARD, 'SIGTERM', 'SIGHUP
  * Runs a program on this terminal, with a private folder that is removed at its end, and passes
  * signals on to it. Returns its exit status, as a shell does for one that a signal has ended.
  */
-export async function runChild({ path, args, env, cwd, configure }: Child): Promise<number> {
+export async function runChild({ path, args, env, configure }: Child): Promise<number> {
   const folder = mkdtempSync(join(findParent(env), 'responses-gateway-'));
   let forward: NodeJS.SignalsListener = () => undefined;
   const listener: NodeJS.SignalsListener = (...heard) => forward(...heard);
   for (const signal of SIGNALS) process.on(signal, listener);
   try {
     const { files, env: own } = configure(folder);
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
-    const child = spawn(path, args, { cwd, env: { ...env, ...own }, stdio: 'inherit' });
+    for (const [name, content] of Object.entries(files)) {
+      const file = join(folder, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    }
+    const child = spawn(path, args, { env: { ...env, ...own }, stdio: 'inherit' });
     forward = (signal) => {
       if (!process.stdin.isTTY || !FROM_KEYBOARD.includes(signal)) child.kill(signal);
     };
