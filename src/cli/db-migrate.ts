@@ -98,7 +98,7 @@ async function transfer(wish: Wish, context: CliContext, printer: Printer): Prom
   const { file, to, secret } = wish;
   const report = await transferWithProgress(wish, context);
   const { isNew, closed, resumedAtRows, tables, sums } = report;
-  const [ledger, balances] = [sums.ledger, sums.balances].map((micro) => formatAmount(Number(micro)));
+  const balances = formatSum(sums.balances);
   const value = {
     object: 'database_transfer',
     file,
@@ -107,10 +107,13 @@ async function transfer(wish: Wish, context: CliContext, printer: Printer): Prom
     closed,
     resumed_at_rows: resumedAtRows,
     tables,
+    ledger: formatSum(sums.ledger),
+    balances,
+    gateway_secret: secret.json,
   };
-  printer.show({ ...value, ledger, balances, gateway_secret: secret.json }, (paint) => [
+  printer.show(value, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
-    ...describe(report, wish, paint),
+    ...describe({ ...report, balances }, wish, paint),
   ]);
   printer.note(`Now set DATABASE_URL to that database, and ${secret.advice}`);
 }
@@ -120,8 +123,12 @@ const COLUMNS: readonly Column<TransferReport['tables'][number]>[] = [
   { title: 'ROWS', of: ({ rows }) => formatCount(rows), align: 'right' },
 ];
 
+function formatSum(micro: string): string {
+  return formatAmount(Number(micro));
+}
+
 function describe(
-  { isNew, closed, resumedAtRows, sums }: TransferReport,
+  { isNew, closed, resumedAtRows, balances }: TransferReport & { readonly balances: string },
   { file, to }: Ends,
   paint: Paint,
 ): readonly string[] {
@@ -130,7 +137,6 @@ function describe(
     ...(closed > 0 ? [`${formatNumberOf('request', closed)} of a gateway that died had to be closed before.`] : []),
     ...(resumedAtRows > 0 ? [`${formatNumberOf('row', resumedAtRows)} had come in an earlier run.`] : []),
   ];
-  const balances = formatAmount(Number(sums.balances));
   const found = `Every row was read back from ${to} and is as in ${file}.`;
   return [
     ...before,
