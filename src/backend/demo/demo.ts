@@ -13,15 +13,21 @@ export interface DemoBackend {
 
 const MODEL = 'demo';
 const PIECE_DELAY_MS = 8;
+/** Long enough to be cancelled by hand. */
+const SLOW_MS = 20_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
+type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+const waitFor: Wait = (ms, signal) => delay(ms, undefined, { signal });
+
 /** Starts a backend without a model on a free port of 127.0.0.1. */
-export async function startDemoBackend(): Promise<DemoBackend> {
+export async function startDemoBackend(wait: Wait = waitFor): Promise<DemoBackend> {
   // What is loaded here is 14 MB that a gateway with a backend does not need.
   const { createServer } = await import('node:http');
   const server = createServer((req, res) => {
     // This happens only if the client has disconnected.
-    answer(req, res).catch(() => res.destroy());
+    answer(req, res, wait).catch(() => res.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -38,16 +44,16 @@ export async function startDemoBackend(): Promise<DemoBackend> {
   };
 }
 
-async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function answer(req: IncomingMessage, res: ServerResponse, wait: Wait): Promise<void> {
   const path = req.url?.split('?', 1)[0] ?? '';
   const model = /^\/v1\/models\/(.+)$/.exec(path)?.[1];
   if (req.method === 'GET' && path === '/v1/models') sendJson(res, 200, { object: 'list', data: [toModel(MODEL)] });
   else if (req.method === 'GET' && model !== undefined) sendJson(res, 200, toModel(model));
-  else if (req.method === 'POST' && path === '/v1/chat/completions') await complete(req, res);
+  else if (req.method === 'POST' && path === '/v1/chat/completions') await complete(req, res, wait);
   else sendError(res, 404, 'The demo backend has no such path.');
 }
 
-async function complete(req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function complete(req: IncomingMessage, res: ServerResponse, wait: Wait): Promise<void> {
   const request = await readJson(req);
   if (!isObject(request)) return sendError(res, 400, 'The body is not a JSON object.');
   if (!Array.isArray(request['messages']) || request['messages'].length === 0) {
@@ -59,8 +65,12 @@ async function complete(req: IncomingMessage, res: ServerResponse): Promise<void
     created: Math.floor(Date.now() / 1000),
     model: typeof request['model'] === 'string' ? request['model'] : MODEL,
   };
-  if (request['stream'] === true) await sendStream(res, { frame, reply, request });
-  else sendJson(res, 200, toCompletion(frame, reply));
+  const gone = new AbortController();
+  res.on('close', () => gone.abort());
+  const { signal } = gone;
+  if (request['stream'] === true) return sendStream(res, { frame, reply, request, wait, signal });
+  if (reply.isSlow) await wait(SLOW_MS, signal);
+  sendJson(res, 200, toCompletion(frame, reply));
 }
 
 function toCompletion(frame: ChatChunk, reply: DemoReply): ChatChunk {
@@ -73,20 +83,25 @@ function toCompletion(frame: ChatChunk, reply: DemoReply): ChatChunk {
   return { ...frame, object: 'chat.completion', choices, usage: toUsage(reply) };
 }
 
-async function sendStream(
-  res: ServerResponse,
-  { frame, reply, request }: { readonly frame: ChatChunk; readonly reply: DemoReply; readonly request: ChatChunk },
-): Promise<void> {
-  const gone = new AbortController();
-  res.on('close', () => gone.abort());
+interface DemoStream {
+  readonly frame: ChatChunk;
+  readonly reply: DemoReply;
+  readonly request: ChatChunk;
+  readonly wait: Wait;
+  readonly signal: AbortSignal;
+}
+
+async function sendStream(res: ServerResponse, { frame, reply, request, wait, signal }: DemoStream): Promise<void> {
+  const deltas = toDeltas(reply);
+  const pieceMs = reply.isSlow ? SLOW_MS / deltas.length : PIECE_DELAY_MS;
   res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   const send = async (data: ChatChunk): Promise<void> => {
     if (!res.write(`data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', ...data })}\n\n`)) {
-      await once(res, 'drain', { signal: gone.signal });
+      await once(res, 'drain', { signal });
     }
-    await delay(PIECE_DELAY_MS, undefined, { signal: gone.signal });
+    await wait(pieceMs, signal);
   };
-  for (const delta of toDeltas(reply)) await send({ choices: [{ index: 0, delta, finish_reason: null }] });
+  for (const delta of deltas) await send({ choices: [{ index: 0, delta, finish_reason: null }] });
   await send({ choices: [{ index: 0, delta: {}, finish_reason: reply.finishReason }] });
   const options = request['stream_options'];
   if (isObject(options) && options['include_usage'] === true) await send({ choices: [], usage: toUsage(reply) });

@@ -7,6 +7,8 @@ export interface DemoReply {
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** The user asks for an answer that lasts. */
+  readonly isSlow: boolean;
 }
 
 const MAX_ECHO_CHARACTERS = 200;
@@ -28,19 +30,20 @@ export function composeDemoReply(request: ChatChunk): DemoReply {
   const messages = objectsOf(request['messages']);
   const prompt = lastText(messages, 'user');
   const promptTokens = Math.ceil(JSON.stringify(messages).length / 4);
+  const isSlow = /\bslow/i.test(prompt);
   const tool = toolToCall(request, messages, prompt);
   if (tool !== undefined) {
     const args = JSON.stringify(
       sampleOf(tool['parameters'], 'arguments', { prompt, root: tool['parameters'] }, 0) ?? {},
     );
     const call = { name: String(tool['name']), arguments: args };
-    return { text: [], call, finishReason: 'tool_calls', promptTokens, completionTokens: pieces(args).length };
+    return { text: [], call, finishReason: 'tool_calls', promptTokens, completionTokens: pieces(args).length, isSlow };
   }
   const all = pieces(replyText(request, messages, prompt));
   const limit = Number(request['max_completion_tokens'] ?? request['max_tokens'] ?? Infinity);
   const text = all.length > limit ? all.slice(0, limit) : all;
   const finishReason = all.length > limit ? 'length' : 'stop';
-  return { text, finishReason, promptTokens, completionTokens: text.length };
+  return { text, finishReason, promptTokens, completionTokens: text.length, isSlow };
 }
 
 function pieces(text: string): string[] {

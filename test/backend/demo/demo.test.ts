@@ -54,6 +54,21 @@ describe('the demo backend', () => {
     expect(usage['total_tokens']).to.equal((usage['prompt_tokens'] ?? 0) + (usage['completion_tokens'] ?? 0));
   });
 
+  for (const stream of [false, true]) {
+    it(`takes some 20 s for an answer that is asked to be slow (${stream ? 'a stream' : 'JSON'})`, async () => {
+      let waitedMs = 0;
+      const held = await startDemoBackend(async (ms) => void (waitedMs += ms));
+      try {
+        const body = JSON.stringify({ stream, messages: [{ role: 'user', content: 'Be slow, please.' }] });
+        const reply = await fetch(`${held.baseUrl}/chat/completions`, { method: 'POST', body });
+        expect(await reply.text()).to.include('Hello');
+        expect(waitedMs).to.be.within(20_000, 22_000);
+      } finally {
+        await held.close();
+      }
+    });
+  }
+
   it('streams text in small pieces that come one after the other', async () => {
     const answer = await askFor(backend, STREAM_REQUEST, { signal: new AbortController().signal, headers: {} });
     const batches = await collect(answer);
