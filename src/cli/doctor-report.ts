@@ -77,7 +77,7 @@ export function toJson({ config, baseUrl, isDemo, name, examination, ...report }
     works_with: report.fits,
     findings: findings.map((finding) => ({
       ...finding,
-      ...(finding.result === 'no' && { means: MEANING[finding.name] }),
+      ...(finding.result === 'no' && { means: meaningOf(finding, isDemo) }),
     })),
     dialect: {
       set: config.upstreamDialect,
@@ -106,7 +106,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
     ...(refused.length === 0 ? [] : title('What each no means')),
-    ...refused.map(({ name }) => `${name}: ${MEANING[name]}`),
+    ...refused.map((finding) => `${finding.name}: ${meaningOf(finding, isDemo)}`),
     ...title('Dialect'),
     ...describeDialect(report, paint),
     ...title('Settings'),
@@ -119,6 +119,10 @@ export function formatReport(report: Report, paint: Paint): string[] {
     ...(ownDialects === null ? [] : [...title('dialects.json'), JSON.stringify(ownDialects, null, 2)]),
     ...snippets.flatMap((snippet) => [...title(snippet.title), snippet.text]),
   ];
+}
+
+function meaningOf({ name }: Finding, isDemo: boolean): string {
+  return isDemo && name === 'keys' ? 'The demo backend takes any key; no model runs behind it.' : MEANING[name];
 }
 
 /** The backend chooses the names of its models, and people paste them into shells and .env. */

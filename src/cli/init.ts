@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { COMMAND_LINE } from '../config/banner.ts';
+import { START_COMMAND, writeFirstRequest } from '../config/banner.ts';
 import { ENV_FILE } from '../config/env-file.ts';
 import { describeSetting } from '../config/settings.ts';
 import { writePrivateFile } from '../store/private-files.ts';
@@ -11,7 +11,8 @@ import { examine } from '../doctor/examine.ts';
 import { toReport, type Report } from './doctor-report.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
-import { addTargetOptions, askWithProgress, withTarget, type TargetOptions } from './target.ts';
+import { toGatewayUrl } from './snippets.ts';
+import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
 
 /** Adds `init`, which writes what suits the backend to `.env`. */
 export function addInit(program: Command, context: CliContext): void {
@@ -26,15 +27,18 @@ export function addInit(program: Command, context: CliContext): void {
       const report = toReport(target, examination);
       const verdict = describeClients(report.fits);
       if (!examination.isFine) throw new CliError(`${verdict} Nothing was written: \`doctor\` says more.`);
-      const files = toFiles(report, target.apiKey, newKey());
+      const clientKey = newKey();
+      const files = toFiles(report, ofBackend(target, options, context), clientKey);
       for (const { name } of files) refuseWhereThereIs(name);
       for (const { name, content } of files) if (!writePrivateFile(name, content)) throw thereIs(name);
       const names = files.map(({ name }) => name);
       const isStatic = report.settings['AUTH_MODE'] === 'static';
-      createPrinter(context, command).show({ object: 'init', files: names, verdict }, (paint) => [
+      const value = { object: 'init', files: names, verdict, api_key: isStatic ? clientKey : null };
+      const url = toGatewayUrl(target.config);
+      createPrinter(context, command).show(value, (paint) => [
         paint('green', verdict),
-        `${names.join(' and ')} written. Start the gateway with \`${COMMAND_LINE} start\`.`,
-        ...(isStatic ? [`The backend checks no key. Clients need the one in ${ENV_FILE}: API_KEYS.`] : []),
+        `${names.join(' and ')} written. Start the gateway with \`${START_COMMAND}\`.`,
+        ...(isStatic ? [TRY_IT, ...writeFirstRequest({ url, key: clientKey, model: examination.model })] : []),
       ]);
     });
   });
@@ -42,6 +46,19 @@ export function addInit(program: Command, context: CliContext): void {
     ['init', 'it asks for the backend, where it has a terminal'],
     ['init --base-url http://127.0.0.1:11434/v1', 'for a script'],
   ]);
+}
+
+const TRY_IT = `The backend checks no key, so the gateway does: clients need this one, which is in ${ENV_FILE} as API_KEYS. Try it:`;
+
+/** Returns the setting with the key of the backend. What is in a file stays there. */
+function ofBackend(
+  { apiKey }: Pick<Target, 'apiKey'>,
+  { key = '' }: TargetOptions,
+  { env }: Pick<CliContext, 'env'>,
+): Readonly<Record<string, string>> {
+  const file = env['UPSTREAM_API_KEY_FILE'] ?? '';
+  if (apiKey === undefined) return {};
+  return key === '' && file !== '' ? { UPSTREAM_API_KEY_FILE: file } : { UPSTREAM_API_KEY: apiKey };
 }
 
 function refuseWhereThereIs(name: string): void {
@@ -70,12 +87,16 @@ export interface NewFile {
 }
 
 /** Returns the files of a report; `clientKey` is for a backend that checks none. `.env` comes last. */
-export function toFiles(report: Report, apiKey: string | undefined, clientKey: string): readonly NewFile[] {
+export function toFiles(
+  report: Report,
+  backendKey: Readonly<Record<string, string>>,
+  clientKey: string,
+): readonly NewFile[] {
   const isStatic = report.settings['AUTH_MODE'] === 'static';
   const settings = Object.entries({
     ...report.settings,
     ...(isStatic && { API_KEYS: clientKey }),
-    ...(isStatic && apiKey !== undefined && { UPSTREAM_API_KEY: apiKey }),
+    ...(isStatic && backendKey),
   });
   const { ownDialects } = report;
   const parts = settings.map(([name, value]) => `${toComment(describeSetting(name))}${name}=${toValue(name, value)}\n`);

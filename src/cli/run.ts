@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Argument, type Command } from 'commander';
 import { readConfig } from '../config/config.ts';
-import type { Environment } from '../config/settings.ts';
+import { pickSettings, withSettings, type Environment } from '../config/settings.ts';
 import type { Settings } from '../contract/types.ts';
 import { CliError, type CliContext } from './context.ts';
 import { MEANING } from '../doctor/clients.ts';
@@ -10,7 +10,14 @@ import { addExamples } from './help.ts';
 import { AGENTS, KEY_VARIABLE, type Agent } from './run/agents.ts';
 import { findProgram, runChild } from './run/child.ts';
 import { toVisible } from '../core/visible.ts';
-import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
+import {
+  addTargetOptions,
+  askWithProgress,
+  settingsOf,
+  withTarget,
+  type Target,
+  type TargetOptions,
+} from './target.ts';
 
 /** Adds `run`, which runs a coding agent in front of the backend. `onEnd` gets its exit status. */
 export function addRun(program: Command, context: CliContext, onEnd: (status: number) => void): void {
@@ -25,7 +32,7 @@ export function addRun(program: Command, context: CliContext, onEnd: (status: nu
     if (agent === undefined || path === undefined) {
       throw new CliError(`${name} is not installed: run \`${agent?.install}\`.`);
     }
-    const env = pick(context.env, BACKEND_SETTINGS);
+    const env = withSettings(pickSettings(context.env, BACKEND_SETTINGS), settingsOf(options));
     onEnd(await withTarget({ env }, options, (target) => runAgent(context, { name, agent, path, args, env, target })));
   });
   run.addHelpText('after', '\nThe exit status is that of the agent, once it has been started.');
@@ -54,10 +61,6 @@ const BACKEND_SETTINGS = [
   'IDLE_TIMEOUT_MS',
 ] as const satisfies readonly (keyof Settings)[];
 
-function pick(env: Environment, names: readonly string[]): Environment {
-  return Object.fromEntries(names.map((name) => [name, env[name]]));
-}
-
 interface AgentRun {
   readonly name: string;
   readonly agent: Agent;
@@ -68,7 +71,7 @@ interface AgentRun {
 }
 
 async function runAgent(context: CliContext, { name, agent, path, args, env, target }: AgentRun): Promise<number> {
-  const { baseUrl, config, apiKey, isDemo, namesDialect } = target;
+  const { baseUrl, config, isDemo, namesDialect } = target;
   const { callsTools, choice, ...found } = await askWithProgress(context, target, (options) =>
     findDialect({ ...options, isKnown: namesDialect }),
   );
@@ -76,7 +79,6 @@ async function runAgent(context: CliContext, { name, agent, path, args, env, tar
   const { dialect, ...gatewayConfig } = readConfig({
     ...env,
     UPSTREAM_BASE_URL: baseUrl,
-    UPSTREAM_API_KEY: apiKey,
     UPSTREAM_DIALECT: namesDialect ? config.upstreamDialect : choice.dialect,
     PORT: '0',
     DATABASE_URL: ':memory:',
@@ -111,6 +113,6 @@ async function runAgent(context: CliContext, { name, agent, path, args, env, tar
 /** Returns the environment of the caller, which has not what comes from .env. */
 function toAgentEnvironment({ env, fileNames }: CliContext): Environment {
   const noProxy = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
-  const own = Object.entries(env).filter(([name]) => !fileNames.has(name) && name !== 'UPSTREAM_API_KEY');
+  const own = Object.entries(env).filter(([name]) => !fileNames.has(name) && !/^UPSTREAM_API_KEY(_FILE)?$/.test(name));
   return { ...Object.fromEntries(own), NO_PROXY: noProxy, no_proxy: noProxy };
 }

@@ -18,7 +18,14 @@ export function addStart(program: Command): void {
 }
 
 /** An environment of production refuses only a demo backend that nobody has asked for. */
-const ONLY_DEMO = { UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '', UPSTREAM_DIALECT: '', NODE_ENV: '' };
+const ONLY_DEMO = {
+  BACKENDS_FILE: '',
+  UPSTREAM_BASE_URL: '',
+  UPSTREAM_API_KEY: '',
+  UPSTREAM_API_KEY_FILE: '',
+  UPSTREAM_DIALECT: '',
+  NODE_ENV: '',
+};
 
 /** Adds `demo`, which starts the gateway with the embedded demo backend. */
 export function addDemo(program: Command, { env, stderr }: CliContext): void {

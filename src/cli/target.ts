@@ -4,7 +4,7 @@ import { startDemoBackend } from '../backend/demo/demo.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { ENV_FILE } from '../config/env-file.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
-import type { Environment } from '../config/settings.ts';
+import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { CliError, UsageError, type CliContext } from './context.ts';
 import type { ExaminationOptions } from '../doctor/examine.ts';
@@ -50,18 +50,12 @@ export interface Target extends Examined {
 /** Runs `use` with the backend of the options and settings, or else with the demo backend. */
 export async function withTarget<Result>(
   { env }: Pick<CliContext, 'env'>,
-  { baseUrl, key, model, dialect, backend, timeout: timeoutMs }: TargetOptions,
+  options: TargetOptions,
   use: (target: Target) => Promise<Result>,
 ): Promise<Result> {
-  const config = readTargetConfig(env, {
-    UPSTREAM_BASE_URL: baseUrl,
-    DEFAULT_MODEL_ID: model,
-    UPSTREAM_DIALECT: dialect,
-  });
-  const apiKey = [key, env['UPSTREAM_API_KEY']].find((text) => text !== undefined && text !== '');
-  if (apiKey !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(apiKey)) {
-    throw new CliError('The key must be printable ASCII without spaces.');
-  }
+  const { baseUrl, dialect, backend, timeout: timeoutMs } = options;
+  const config = readTargetConfig(env, options);
+  const apiKey = config.upstreamApiKey ?? undefined;
   const namesDialect = dialect !== undefined || (env['UPSTREAM_DIALECT'] ?? '') !== '';
   const target = { config, apiKey, timeoutMs, namesDialect, name: null };
   if (config.backends !== null && baseUrl === undefined) {
@@ -85,21 +79,31 @@ export async function withTarget<Result>(
 
 const OPTION_OF = {
   UPSTREAM_BASE_URL: '--base-url',
+  UPSTREAM_API_KEY: '--key',
   DEFAULT_MODEL_ID: '--model',
   UPSTREAM_DIALECT: '--dialect',
 } as const;
 
+/** Returns the settings that the options name. */
+export function settingsOf({ baseUrl, key = '', model, dialect }: TargetOptions): Readonly<Record<string, string>> {
+  return {
+    ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
+    ...(key !== '' && { UPSTREAM_API_KEY: key }),
+    ...(model !== undefined && { DEFAULT_MODEL_ID: model }),
+    ...(dialect !== undefined && { UPSTREAM_DIALECT: dialect }),
+  };
+}
+
 /** Throws UsageError for a wrong option, in its name, and ConfigError for all else. */
-function readTargetConfig(env: Environment, options: Record<keyof typeof OPTION_OF, string | undefined>): Config {
-  const given = Object.entries(options).filter(([, text]) => text !== undefined);
+function readTargetConfig(env: Environment, options: TargetOptions): Config {
+  const given = settingsOf(options);
   try {
-    // The gateway refuses this setting with AUTH_MODE=passthrough. Here it is the key of a caller.
-    return readConfig({ ...env, ...Object.fromEntries(given), UPSTREAM_API_KEY: '' });
+    return readConfig(withSettings(env, given), { isCaller: true });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const wrong = error.problems.flatMap((problem) =>
       Object.entries(OPTION_OF)
-        .filter(([name]) => problem.startsWith(`${name}: `) && given.some(([other]) => other === name))
+        .filter(([name]) => problem.startsWith(`${name}: `) && given[name] !== undefined)
         .map(([name, option]) => problem.replace(`${name}: `, `${option}: `)),
     );
     throw wrong.length === 0 ? error : new UsageError(wrong.join('\n'));
@@ -116,7 +120,7 @@ export async function withEachTarget(
   use: (target: Target) => Promise<void>,
 ): Promise<void> {
   const isOne = options.baseUrl !== undefined || options.backend !== undefined;
-  const { backends } = isOne ? { backends: null } : readConfig({ ...context.env, UPSTREAM_API_KEY: '' });
+  const { backends } = isOne ? { backends: null } : readConfig(context.env, { isCaller: true });
   if (backends === null) return withTarget(context, options, use);
   const failures: unknown[] = [];
   for (const { name } of backends.backends) {

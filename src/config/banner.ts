@@ -2,8 +2,10 @@ import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
 
+const IS_CLONE = import.meta.filename.endsWith('.ts');
 /** A clone has no `responses-gateway` on its path. */
-export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? './gateway' : 'responses-gateway';
+export const COMMAND_LINE = IS_CLONE ? './gateway' : 'responses-gateway';
+export const START_COMMAND = IS_CLONE ? 'npm start' : `${COMMAND_LINE} start`;
 
 export const NO_KEY_YET = `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 
@@ -35,9 +37,16 @@ export function describeStart({
     ...config.warnings.map((warning) => `  warning   ${warning}`),
     '',
     'Try it:',
-    `  export GATEWAY_API_KEY=${describeCallerKey(config, demo)}`,
-    `  curl ${clientUrl}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
-    `    -H 'Content-Type: application/json' -d '{"model": "${model}", "input": "Hello!"}'`,
+    ...writeFirstRequest({ url: clientUrl, key: describeCallerKey(config, demo), model }),
+  ];
+}
+
+/** Returns the lines with which a person asks the gateway for the first time. */
+export function writeFirstRequest({ url, key, model }: Readonly<Record<'url' | 'key' | 'model', string>>): string[] {
+  return [
+    `  export GATEWAY_API_KEY=${key}`,
+    `  curl ${url}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
+    `    -H 'Content-Type: application/json' -d '{"model": ${JSON.stringify(model)}, "input": "Hello!"}'`,
   ];
 }
 

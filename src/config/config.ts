@@ -106,13 +106,16 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings from an environment, such as `process.env`. Throws ConfigError. */
-export function readConfig(env: Environment): Config {
+/**
+ * Reads the settings from an environment, such as `process.env`. Throws ConfigError. A command that asks the backend itself
+ * is its caller, so that UPSTREAM_API_KEY may stand beside every AUTH_MODE and BACKENDS_FILE.
+ */
+export function readConfig(env: Environment, { isCaller = false } = {}): Config {
   const { settings, problems } = readSettings(env);
   const wrong = new Set(problems.flatMap((problem) => problem.names));
-  const broken = RULES.filter(({ about }) => !about.some((name) => wrong.has(name))).flatMap(({ find }) =>
-    find(settings),
-  );
+  const ruled: Settings = { ...settings };
+  if (isCaller) delete ruled.UPSTREAM_API_KEY;
+  const broken = RULES.filter(({ about }) => !about.some((name) => wrong.has(name))).flatMap(({ find }) => find(ruled));
   const own = readDialectsFile(settings.DIALECTS_FILE);
   const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
   const prices = readPricesFile(settings.PRICES_FILE);

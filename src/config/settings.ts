@@ -52,6 +52,17 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   return { settings: values, problems };
 }
 
+/** Returns the variables of these settings, each with the one that names a file in its place. */
+export function pickSettings(env: Environment, names: readonly (keyof Settings)[]): Environment {
+  return Object.fromEntries(names.flatMap((name) => [name, `${name}_FILE`]).map((name) => [name, env[name]]));
+}
+
+/** Returns the environment with values in the place of those that it has, also of those in files. */
+export function withSettings(env: Environment, values: Partial<Record<keyof Settings, string>>): Environment {
+  const files = Object.keys(values).map((name) => [`${name}_FILE`, ''] as const);
+  return { ...env, ...Object.fromEntries(files), ...values };
+}
+
 /** Returns what a setting means; empty for a name that is none. */
 export function describeSetting(name: string): string {
   return PROPERTIES.get(name)?.description ?? '';

@@ -209,6 +209,28 @@ describe('doctor', () => {
     expect((await examine()).stdout).to.match(/The backend takes any key.*API_KEYS/);
   });
 
+  it('sends the key that is in the file of UPSTREAM_API_KEY_FILE, whatever AUTH_MODE says, unless an option names one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+    const file = join(folder, 'key');
+    writeFileSync(file, 'sk-of-a-file\n');
+    backend.always(play(BEHAVIOURS.vllm));
+    const env = { UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_API_KEY_FILE: file };
+    try {
+      const sent = async (line: string): Promise<string | undefined> => {
+        const { status, stderr } = await run(line, { env });
+        expect(status, stderr).to.equal(0);
+        return backend.requests.at(-1)?.headers.authorization;
+      };
+      expect(await sent('doctor')).to.equal('Bearer sk-of-a-file');
+      expect(await sent('doctor --key sk-of-an-option')).to.equal('Bearer sk-of-an-option');
+      rmSync(file);
+      const { status, stderr } = await run('doctor', { env });
+      expect({ status, stderr }).to.deep.equal({ status: 78, stderr: 'UPSTREAM_API_KEY_FILE: cannot be read\n' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('gives the demo backend a clean bill', async () => {
     const { status, stdout } = await run('doctor');
     expect(stdout).to.match(
@@ -219,6 +241,7 @@ describe('doctor', () => {
       .to.match(/^chat +yes {2}/m)
       .and.match(/^stream +yes {2}/m);
     expect(stdout).to.match(/^Dialect\ngeneric\. /m);
+    expect(stdout).to.include('keys: The demo backend takes any key').and.not.to.include('let the gateway check keys');
     expect(status).to.equal(0);
     const report = JSON.parse((await run('doctor --json')).stdout);
     expect(report).to.deep.include({ object: 'examination', base_url: null, model: 'demo', ok: true });
@@ -351,8 +374,8 @@ describe('doctor', () => {
 
   it('refuses a key that no header can carry, without showing it', async () => {
     const { status, stderr } = await run(['doctor', '--base-url', backend.baseUrl, '--key', 'sk canary']);
-    expect(stderr).to.equal('The key must be printable ASCII without spaces.\n');
-    expect(status).to.equal(1);
+    expect(stderr).to.equal('--key: must be visible ASCII characters without white space\n');
+    expect(status).to.equal(2);
   });
 
   for (const { line, words } of [

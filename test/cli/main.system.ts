@@ -66,7 +66,8 @@ describe('responses-gateway, as a process', () => {
         NODE_ENV: 'production',
         UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
         AUTH_MODE: 'managed',
-        UPSTREAM_API_KEY: 'sk-1',
+        UPSTREAM_API_KEY_FILE: '/nowhere/key',
+        BACKENDS_FILE: '/nowhere/backends.json',
       },
     },
   ]) {
@@ -99,7 +100,7 @@ describe('responses-gateway, as a process', () => {
     const args = ['init', '--base-url', backend.baseUrl];
     const { status, stdout, stderr } = await runProcess(args);
     expect(status, stderr).to.equal(0);
-    expect(stdout).to.match(/^Works.*\ndialects\.json and \.env written\. Start the gateway with `.* start`\.\n$/);
+    expect(stdout).to.match(/^Works.*\ndialects\.json and \.env written\. Start the gateway with `npm start`\.\n$/);
     const written = readFileSync(join(folder, '.env'), 'utf8');
     expect(statSync(join(folder, '.env')).mode & 0o777).to.equal(0o600);
     const checked = await runProcess(['config', 'print']);

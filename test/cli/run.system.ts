@@ -83,9 +83,10 @@ describe('run, with an agent as a process', () => {
   ) {
     const own = { HOME: join(root, 'home'), TMPDIR: join(root, 'tmp'), PATH: join(root, 'bin'), ...env };
     const options = ['run', agent, '--base-url', baseUrl, '--', ...args];
+    const byFile = 'UPSTREAM_API_KEY_FILE' in env;
     return spawn(process.execPath, [MAIN, ...options], {
       cwd: join(root, 'home/work'),
-      env: { ...own, UPSTREAM_API_KEY: KEY },
+      env: { ...own, ...(!byFile && { UPSTREAM_API_KEY: KEY }) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   }
@@ -116,6 +117,15 @@ describe('run, with an agent as a process', () => {
       expect(JSON.stringify(told.env)).not.to.match(agent === 'copilot' ? /theirs/ : /home\/\.cline/);
     });
   }
+
+  it('sends the backend the key that is in a file, of which the agent hears nothing', async () => {
+    writeFileSync(join(root, 'key'), 'sk-of-a-file');
+    const { status, stdout, stderr } = await ended(start(['0'], { UPSTREAM_API_KEY_FILE: join(root, 'key') }));
+    expect(status, stderr).to.equal(0);
+    expect(JSON.parse(stdout)).to.include({ status: 'completed' });
+    expect(stdout).not.to.include('UPSTREAM_API_KEY');
+    expect(backend.requests.at(-1)?.headers.authorization).to.equal('Bearer sk-of-a-file');
+  });
 
   it('shows the agent neither the key of the backend nor what .env says', async () => {
     const { stdout } = await ended(start(['0']));

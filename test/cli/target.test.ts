@@ -61,6 +61,16 @@ describe('a backend that .env names', () => {
     });
   }
 
+  it('does not get a key from a file that the same .env names, which may be any file of the user', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'target-'));
+    const file = join(folder, 'key');
+    writeFileSync(file, KEY);
+    const named = { UPSTREAM_BASE_URL: URL_OF_FOLDER, UPSTREAM_API_KEY_FILE: file };
+    const { stderr } = await doctor({ env: named, fileNames: new Set(Object.keys(named)) });
+    rmSync(folder, { recursive: true });
+    expect(stderr).to.equal(REFUSED);
+  });
+
   it('is asked without a key, and on this machine with any', async () => {
     expect((await doctor({ env: { ...env, UPSTREAM_API_KEY: '' }, fileNames })).stderr).to.match(TRIED);
     const local = { ...env, UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1' };
