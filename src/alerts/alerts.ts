@@ -139,6 +139,7 @@ function toFundsData({ account, spending, level }: Reached, currency: string | n
   return {
     account: { object: isGroupId(id) ? 'group' : 'key', id, name, group: groupName },
     threshold: level,
+    reason: percentOf(spending) < level ? 'refused' : 'reached',
     used_percent: percentOf(spending),
     used: formatAmount(usedMicro),
     limit: formatAmount(limitMicro),

@@ -830,6 +830,10 @@ export interface FundsAlertData {
    */
   threshold: number;
   /**
+   * Why: so much was used, or a request was refused because less was left than it could cost.
+   */
+  reason: 'reached' | 'refused';
+  /**
    * How much of the credits or the limit is used, rounded down. May be more than 100.
    */
   used_percent: number;

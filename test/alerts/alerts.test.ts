@@ -79,6 +79,7 @@ describe('createAlerts', () => {
       {
         account: { object: 'group', id: groupId, name, group: null },
         threshold: 80,
+        reason: 'reached',
         used_percent: 81,
         used: '81.00',
         limit: '100.00',
@@ -151,6 +152,7 @@ describe('createAlerts', () => {
       {
         account: { object: 'key', id: keyId, name, group: group.name },
         threshold: 80,
+        reason: 'reached',
         used_percent: 85,
         used: '8.50',
         limit: '10.00',

@@ -65,7 +65,7 @@ describe('the alerts of a gateway', () => {
     expect(refused.status).to.equal(402);
     await pass(LOOK_EVERY_MS);
     await until(() => sent().length === 2);
-    expect(sent()[1]?.data).to.include({ threshold: 100 });
+    expect(sent()[1]?.data).to.include({ threshold: 100, reason: 'refused' });
     // The figures of a look are shown at its end, after its alerts are on their way.
     const used = { account: 'group', threshold: '100' };
     await until(async () => (await metric('responses_gateway_accounts_at_threshold', used)) === 1);
