@@ -20,6 +20,7 @@ import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
+import { readKeyFile } from './config/value-file.ts';
 import type { NewUniquePart } from './core/ids.ts';
 import { rememberUsedFields } from './core/request/used-fields.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
@@ -67,8 +68,8 @@ export interface Gateway {
    */
   probe(): Promise<string | undefined>;
   /**
-   * Reads `BACKENDS_FILE`, `PRICES_FILE` and `MODELS_FILE` again for later requests, and logs the
-   * result. The environment has the keys of the backends. Does not throw.
+   * Reads `API_KEYS_FILE`, `BACKENDS_FILE`, `PRICES_FILE` and `MODELS_FILE` again for later requests, and logs the
+   * result. The environment names the file of keys, and has the keys of the backends. Does not throw.
    */
   reload(env: Environment): void;
   readonly banner: readonly string[];
@@ -137,8 +138,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
         ...config,
         baseUrl: config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '',
         apiKey: config.upstreamApiKey,
+        apiKeyFile: config.upstreamApiKeyFile,
       }),
     ],
+    readKeyFile,
     keyOwner,
     policy,
     hidesLimits: isManaged,
@@ -235,7 +238,15 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     policy,
   };
   const access = {
-    authenticator: createAuthenticator({ ...config, accounts, acceptedCallers, identities, nowMs }),
+    authenticator: createAuthenticator({
+      ...config,
+      apiKeys: files.apiKeys.present ?? [],
+      onNewKeys: (listener) => files.apiKeys.onReplace(listener),
+      accounts,
+      acceptedCallers,
+      identities,
+      nowMs,
+    }),
     load,
     rateLimits,
     listLimits: shared?.joinLimits(listOwnLimits) ?? (async () => listOwnLimits()),

@@ -18,6 +18,8 @@ import { onceServed } from '../wire/until-served.ts';
 export interface AuthenticateOptions {
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
+  /** Calls the listener with each list that takes the place of this one. */
+  readonly onNewKeys?: (listener: (apiKeys: readonly string[] | null) => void) => void;
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
   /** Keys that the backend has accepted. */
   readonly acceptedCallers: AcceptedCallers;
@@ -62,7 +64,10 @@ export type Authenticator = (credentials: Credentials) => Promise<Authenticated>
  */
 export function createAuthenticator(options: AuthenticateOptions): Authenticator {
   const { nowMs, identities, acceptedCallers } = options;
-  const isListed = createKeyCheck(options.apiKeys);
+  let isListed = createKeyCheck(options.apiKeys);
+  options.onNewKeys?.((apiKeys) => {
+    isListed = createKeyCheck(apiKeys ?? []);
+  });
   const failures = createFailureLimit({ perMinute: FAILURES_PER_MINUTE, maxNetworks: MAX_NETWORKS, nowMs });
   const taken = createKnownKeys(MAX_KNOWN_KEYS);
   const takeTurn = limitConcurrency(STRANGERS_AT_ONCE);

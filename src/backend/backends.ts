@@ -41,6 +41,8 @@ export interface BackendsOptions {
   readonly policy: () => Pick<BackendPolicy, 'queueTimeoutMs'>;
   readonly nowMs: () => number;
   readonly open: (spec: BackendSpec) => SingleBackend;
+  /** Returns the backend with the key that it has at the moment. */
+  readonly withCurrentKey?: (spec: BackendSpec) => BackendSpec;
   readonly onChange: (change: BackendChange) => void;
   /** Is called when no connection could be made, and not again for the same reason until an answer has come. */
   readonly onUnreachable?: (spec: BackendSpec, why: NonNullable<ReturnType<typeof unreachableReason>>) => void;
@@ -173,7 +175,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     };
   }
 
-  function replace(next: readonly BackendSpec[]): void {
+  function replace(named: readonly BackendSpec[]): void {
+    const next = named.map((spec) => options.withCurrentKey?.(spec) ?? spec);
     const before = listed;
     listed = new Map(next.map((spec) => [spec.name, keep(before.get(spec.name), spec) ?? open(spec)]));
     specs = next;
@@ -451,8 +454,10 @@ function waitMsOf({ rest, modelRests }: Backend, model: string): number {
 function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
   return (
     one.baseUrl === other.baseUrl &&
-    one.apiKey === other.apiKey &&
     one.apiKeyEnv === other.apiKeyEnv &&
+    one.apiKeyFile === other.apiKeyFile &&
+    // A key in a file changes while the backend stays.
+    (one.apiKeyFile !== undefined || one.apiKey === other.apiKey) &&
     one.upstreamDialect === other.upstreamDialect &&
     isDeepStrictEqual(one.timeouts, other.timeouts)
   );

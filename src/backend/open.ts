@@ -1,5 +1,6 @@
 import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
 import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
+import { withCurrentKey, type CurrentKeyOptions } from './current-key.ts';
 import { createChatBackend, type ChatBackendOptions } from './chat.ts';
 import { createFailover, type RoutedChatBackend, type RoutedChatRelay } from './failover.ts';
 import { createInputCounter } from './input-counter.ts';
@@ -17,6 +18,7 @@ export interface Relay {
 
 export interface OpenBackendsOptions<OwnRelay extends Relay>
   extends
+    Pick<CurrentKeyOptions, 'readKeyFile'>,
     Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
     Pick<Parameters<typeof createFailover>[0], 'headerHoldMs'> {
   readonly specs: readonly BackendSpec[];
@@ -52,7 +54,7 @@ export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOption
   const relays = new Map<SingleBackend, OwnRelay>();
 
   function open(spec: BackendSpec): SingleBackend {
-    const { isOnly, baseUrl, dialect, timeouts, apiKeyEnv = 'its api_key_env' } = spec;
+    const { isOnly, baseUrl, dialect, timeouts, apiKeyFile, apiKeyEnv = 'its api_key_env' } = spec;
     const { streamOptions, inputCounter } = dialect;
     const named = nameOf(spec);
     const own = {
@@ -61,7 +63,7 @@ export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOption
       baseUrl,
       streamOptions,
       reuse: createReuse(),
-      ...(!isOnly && { settings: { key: apiKeyEnv, address: 'its base_url' } }),
+      ...(!isOnly && { settings: { key: apiKeyFile ?? apiKeyEnv, address: 'its base_url' } }),
       onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
       onRefusedFields: (model: string, fields: readonly string[]) =>
         log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
@@ -84,6 +86,7 @@ export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOption
 
   const backends = createBackends(specs, {
     ...options,
+    withCurrentKey: (spec) => withCurrentKey(spec, options),
     open,
     onChange(change) {
       logChange(change, log);
@@ -125,15 +128,19 @@ function logChange({ backend, model, state, restMs, reason }: BackendChange, log
 export function onlyBackend({
   baseUrl,
   apiKey,
+  apiKeyFile,
   dialect,
   upstreamDialect,
   modelAliases,
-}: Pick<BackendSpec, 'baseUrl' | 'apiKey' | 'dialect' | 'upstreamDialect' | 'modelAliases'>): BackendSpec {
+}: Pick<BackendSpec, 'baseUrl' | 'apiKey' | 'dialect' | 'upstreamDialect' | 'modelAliases'> & {
+  readonly apiKeyFile: string | null;
+}): BackendSpec {
   return {
     name: 'upstream',
     isOnly: true,
     baseUrl,
     apiKey,
+    ...(apiKeyFile !== null && { apiKeyFile }),
     dialect,
     upstreamDialect,
     modelAliases,

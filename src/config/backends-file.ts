@@ -8,6 +8,7 @@ import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
 import type { Environment } from './settings.ts';
 import { readTableFile, type TableFile } from './table-file.ts';
+import { isKey, readKeyFile } from './value-file.ts';
 
 export interface BackendTable {
   readonly backends: readonly BackendSpec[];
@@ -26,7 +27,7 @@ export interface BackendsFileSettings {
   readonly modelAliases: ReadonlyMap<string, string>;
 }
 
-/** Reads and checks the list of backends, and takes their keys from the environment. Does not throw. */
+/** Reads and checks the list of backends, and takes their keys from the environment and from files. Does not throw. */
 export function readBackendsFile(settings: BackendsFileSettings, env: Environment): TableFile<BackendTable> {
   const { backendsFile } = settings;
   if (backendsFile === null) return { content: null, problems: [] };
@@ -65,7 +66,7 @@ function findRepeated(backends: readonly ListedBackend[]): readonly string[] {
 }
 
 function findProblems(
-  { name, base_url, dialect, api_key_env, aliases = {} }: ListedBackend,
+  { name, base_url, dialect, api_key_env, api_key_file, aliases = {} }: ListedBackend,
   own: DialectsFile,
   { upstreamDialect, authMode }: BackendsFileSettings,
   env: Environment,
@@ -76,12 +77,17 @@ function findProblems(
     if (Object.hasOwn(aliases, model))
       problems.push(`alias ${alias} must stand for a model, but ${model} is an alias itself`);
   }
-  if (api_key_env !== undefined && authMode === 'passthrough') {
+  const named = Object.keys({ ...(api_key_env && { api_key_env }), ...(api_key_file && { api_key_file }) });
+  if (named.length > 0 && authMode === 'passthrough') {
     problems.push(
-      "api_key_env must not be there with AUTH_MODE=passthrough, where the backend gets the caller's own key",
+      `${named.join(' and ')} must not be there with AUTH_MODE=passthrough, where the backend gets the caller's own key`,
     );
-  } else if (api_key_env !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(env[api_key_env] ?? '')) {
+  } else if (named.length > 1) {
+    problems.push('api_key_file must not be there beside api_key_env');
+  } else if (api_key_env !== undefined && !isKey(env[api_key_env] ?? '')) {
     problems.push(`api_key_env names ${api_key_env}, which holds no key`);
+  } else if (api_key_file !== undefined && readKeyFile(api_key_file) === undefined) {
+    problems.push(`api_key_file names ${api_key_file}, which cannot be read or holds no key`);
   }
   return problems.map((problem) => `${name}: ${problem}`);
 }
@@ -92,6 +98,7 @@ function toSpec(
     base_url,
     dialect,
     api_key_env,
+    api_key_file,
     models,
     aliases = {},
     weight = 1,
@@ -110,8 +117,9 @@ function toSpec(
     baseUrl: toBaseUrl(base_url) ?? base_url,
     upstreamDialect,
     dialect: found,
-    apiKey: api_key_env === undefined ? null : (env[api_key_env] ?? null),
+    apiKey: (api_key_file === undefined ? env[api_key_env ?? ''] : readKeyFile(api_key_file)) ?? null,
     ...(api_key_env !== undefined && { apiKeyEnv: api_key_env }),
+    ...(api_key_file !== undefined && { apiKeyFile: api_key_file }),
     models: models ?? null,
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
     weight,

@@ -8,7 +8,7 @@ import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { readPricesFile } from './prices-file.ts';
-import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
+import { fileOf, findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import { findGone } from './gone-settings.ts';
 import type {
   AuthMode,
@@ -38,6 +38,8 @@ export interface Config extends Constants {
   readonly backendsFile: string | null;
   readonly backends: BackendTable | null;
   readonly upstreamApiKey: string | null;
+  /** Holds the key, and is read again while the gateway runs. */
+  readonly upstreamApiKeyFile: string | null;
   readonly upstreamDialect: string;
   readonly dialect: Dialect;
   readonly dialectsFile: string | null;
@@ -139,7 +141,13 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
   const misspelt = findMisspelt(env);
   // A misspelt name alone stops nothing, but it may be why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
-  const read = { dialect, prices: prices.content, models: models?.content ?? null, backends: backends.content };
+  const read = {
+    dialect,
+    prices: prices.content,
+    models: models?.content ?? null,
+    backends: backends.content,
+    upstreamApiKeyFile: fileOf(env, 'UPSTREAM_API_KEY') ?? null,
+  };
   return toConfig(settings, read, [...misspelt, ...findGone(env), ...findDoubtful(settings)]);
 }
 
@@ -326,12 +334,13 @@ function isLoopback(host: string): boolean {
 
 function toConfig(
   settings: Settings,
-  { dialect, prices, models, backends }: Pick<Config, 'dialect' | 'prices' | 'models' | 'backends'>,
+  read: Pick<Config, 'dialect' | 'prices' | 'models' | 'backends' | 'upstreamApiKeyFile'>,
   warnings: readonly string[],
 ): Config {
   const metricsHost = settings.METRICS_TOKEN === undefined ? '127.0.0.1' : settings.HOST;
   return Object.freeze({
     ...CONSTANTS,
+    ...read,
     host: settings.HOST,
     port: settings.PORT,
     publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
@@ -340,10 +349,9 @@ function toConfig(
     trustProxy: toTrustProxy(settings.TRUST_PROXY),
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
     backendsFile: settings.BACKENDS_FILE ?? null,
-    backends,
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
     upstreamDialect: settings.UPSTREAM_DIALECT,
-    dialect: Object.freeze(dialect),
+    dialect: Object.freeze(read.dialect),
     dialectsFile: settings.DIALECTS_FILE ?? null,
     modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
     defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
@@ -358,9 +366,7 @@ function toConfig(
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
     pricesFile: settings.PRICES_FILE ?? null,
-    prices,
     modelsFile: settings.MODELS_FILE ?? null,
-    models,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
     compactionModel: settings.COMPACTION_MODEL ?? null,
     hostedTools: settings.HOSTED_TOOLS,

@@ -3,7 +3,7 @@ import { comparePrices, type Prices } from '../core/money/pricing.ts';
 import { parametersOf, readBackendsFile, type BackendsFileSettings, type BackendTable } from './backends-file.ts';
 import type { Config } from './config.ts';
 import { readModelsFile } from './models-file.ts';
-import type { Environment } from './settings.ts';
+import { fileOf, readSettings, type Environment } from './settings.ts';
 import { readPricesFile } from './prices-file.ts';
 import type { TableFile } from './table-file.ts';
 
@@ -17,17 +17,22 @@ export interface CurrentFile<Content> {
 
 /** The files beside the settings that are read again while the gateway runs. */
 export interface CurrentFiles {
+  /** Those of API_KEYS beside those of the file. */
+  readonly apiKeys: CurrentFile<readonly string[]>;
   readonly prices: CurrentFile<Prices>;
   readonly models: CurrentFile<Models>;
   readonly backends: CurrentFile<BackendTable>;
   /**
-   * A file with a mistake leaves what it said before. The environment has the keys of the backends.
+   * A file with a mistake leaves what it said before. The environment names the file of keys, and has the keys of the backends.
    * Does not throw.
    */
   reload(env: Environment): void;
 }
 
-type CurrentFilesOptions = Pick<Config, 'pricesFile' | 'prices' | 'modelsFile' | 'models' | 'dialect' | 'backends'> &
+type CurrentFilesOptions = Pick<
+  Config,
+  'apiKeys' | 'pricesFile' | 'prices' | 'modelsFile' | 'models' | 'dialect' | 'backends'
+> &
   BackendsFileSettings & {
     readonly log: FilesLog;
   };
@@ -39,7 +44,8 @@ interface FilesLog {
 
 /** Returns what was read at the start. */
 export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
-  const { pricesFile, modelsFile, backendsFile, dialect, log } = options;
+  const { authMode, pricesFile, modelsFile, backendsFile, dialect, log } = options;
+  const apiKeys = createCurrentFile(options.apiKeys);
   const prices = createCurrentFile(options.prices);
   const models = createCurrentFile(options.models);
   const backends = createCurrentFile(options.backends);
@@ -57,10 +63,13 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
   }
 
   return {
+    apiKeys,
     prices,
     models,
     backends,
     reload(env) {
+      const hasKeysFile = authMode === 'static' && fileOf(env, 'API_KEYS') !== undefined;
+      if (hasKeysFile) read('API_KEYS_FILE', apiKeys, readApiKeys(env), ({ length }) => ({ keys: length }));
       if (backendsFile !== null)
         read('BACKENDS_FILE', backends, readBackendsFile(options, env), (table) => ({
           backends: table.backends.length,
@@ -68,10 +77,17 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
       if (pricesFile !== null) read('PRICES_FILE', prices, readPricesFile(pricesFile), describePrices);
       const dialects = parametersOf(dialect, backends.present);
       if (modelsFile !== null) read('MODELS_FILE', models, readModelsFile(modelsFile, dialects), countModels);
-      if (pricesFile === null && modelsFile === null && backendsFile === null)
-        log.info({}, 'there is no PRICES_FILE, no MODELS_FILE and no BACKENDS_FILE to be read again');
+      if (!hasKeysFile && pricesFile === null && modelsFile === null && backendsFile === null)
+        log.info({}, 'there is no API_KEYS_FILE, BACKENDS_FILE, PRICES_FILE or MODELS_FILE to be read again');
     },
   };
+}
+
+function readApiKeys(env: Environment): TableFile<readonly string[]> {
+  const { settings, problems } = readSettings(env);
+  const lines = problems.filter(({ names }) => names.includes('API_KEYS')).map(({ line }) => line);
+  if (lines.length === 0 && settings.API_KEYS.length === 0) lines.push('API_KEYS_FILE: has no key');
+  return { content: lines.length === 0 ? settings.API_KEYS : null, problems: lines };
 }
 
 const countModels = ({ modelCount }: { readonly modelCount: number }) => ({ models: modelCount });

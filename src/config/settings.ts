@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
 import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/types.ts';
 import { isAsSaid, type ValueSchema } from './check-setting.ts';
 import { isGone } from './gone-settings.ts';
+import { readValueFile } from './value-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,7 +19,6 @@ interface PropertySchema extends ValueSchema {
 }
 
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
-const MAX_FILE_BYTES = 1_048_576;
 
 /** What may be in a file that `NAME_FILE` names: every secret, and what is long or may hold one. */
 const BY_FILE: ReadonlyMap<string, string> = new Map(
@@ -50,6 +49,12 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   }
   if (!isComplete(values)) throw new TypeError('schemas/settings.json requires what has no default');
   return { settings: values, problems };
+}
+
+/** Returns the file that holds the value of a setting; undefined where none does. */
+export function fileOf(env: Environment, name: string): string | undefined {
+  const path = env[`${name}_FILE`]?.trim() ?? '';
+  return path === '' ? undefined : path;
 }
 
 /** Returns the variables of these settings, each with the one that names a file in its place. */
@@ -130,23 +135,18 @@ function presentTexts(env: Environment): Map<string, string> {
 /** Takes what the files say, beside what the environment says of a list and in its place otherwise. */
 function addFromFiles(texts: Map<string, string>, env: Environment): Problem[] {
   return [...BY_FILE].flatMap(([name, fileName]) => {
-    const path = env[fileName]?.trim() ?? '';
-    if (path === '') return [];
+    const path = fileOf(env, name);
+    if (path === undefined) return [];
     const refuse = (why: string): Problem[] => [{ names: [name], line: `${fileName}: ${why}` }];
     const isList = PROPERTIES.get(name)?.type === 'array';
     const present = texts.get(name);
     if (present !== undefined && !isList) return refuse(`must not be set beside ${name}`);
-    try {
-      if (statSync(path).size > MAX_FILE_BYTES) return refuse(`is larger than ${MAX_FILE_BYTES} bytes`);
-      const text = readFileSync(path, 'utf8');
-      const lines = text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
-      const read = isList ? `${present ?? ''} ${lines.join(' ')}` : text.trim();
-      if (read === '') return refuse('is empty');
-      texts.set(name, read);
-      return [];
-    } catch {
-      return refuse('cannot be read');
-    }
+    const { lines, problem } = readValueFile(path);
+    if (problem !== undefined) return refuse(problem);
+    const read = isList ? `${present ?? ''} ${lines.join(' ')}` : lines.join('\n').trim();
+    if (read === '') return refuse('is empty');
+    texts.set(name, read);
+    return [];
   });
 }
 

@@ -945,6 +945,10 @@ export interface ListedBackend {
    */
   api_key_env?: string;
   /**
+   * A file with that key, in the place of api_key_env. It is read again while the gateway runs, so the key may change.
+   */
+  api_key_file?: string;
+  /**
    * The models that it has, by the names that it knows. In a name * matches any text. Without the list it gets every model.
    *
    * @minItems 1
@@ -2728,7 +2732,7 @@ export interface Settings {
    */
   UPSTREAM_BASE_URL?: string;
   /**
-   * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.
+   * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in. UPSTREAM_API_KEY_FILE is read again while the gateway runs, so the key may change.
    */
   UPSTREAM_API_KEY?: string;
   /**
@@ -2763,7 +2767,7 @@ export interface Settings {
   PASSTHROUGH_PATHS: string[];
   AUTH_MODE: AuthMode;
   /**
-   * The keys that AUTH_MODE=static accepts, separated by commas or white space. A line of API_KEYS_FILE that begins with # is a comment.
+   * The keys that AUTH_MODE=static accepts, separated by commas or white space. A line of API_KEYS_FILE that begins with # is a comment. SIGHUP reads that file again.
    *
    * @maxItems 10000
    */

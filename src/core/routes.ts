@@ -24,6 +24,8 @@ export interface BackendSpec extends RoutedBackend {
   readonly apiKey: string | null;
   /** The variable with the key, where the file names one. */
   readonly apiKeyEnv?: string;
+  /** The file with the key, in its place. */
+  readonly apiKeyFile?: string;
   /** Null sets no limit. */
   readonly maxConcurrent: number | null;
   /** In the place of those of the settings. */

@@ -82,6 +82,16 @@ describe('BACKENDS_FILE', () => {
       env: { A_KEY: 'sk-a' },
       line: /^BACKENDS_FILE: a: api_key_env must not be there with AUTH_MODE=passthrough/,
     },
+    'a file without a key': {
+      backends: [{ ...A, api_key_file: '/nowhere/key' }],
+      env: STATIC,
+      line: /^BACKENDS_FILE: a: api_key_file names \/nowhere\/key, which cannot be read or holds no key$/,
+    },
+    'two keys': {
+      backends: [{ ...A, api_key_env: 'A_KEY', api_key_file: '/nowhere/key' }],
+      env: { ...STATIC, A_KEY: 'sk-a' },
+      line: /^BACKENDS_FILE: a: api_key_file must not be there beside api_key_env$/,
+    },
     'no backend': { backends: [], line: /^BACKENDS_FILE: backends / },
     'an unknown property': { backends: [{ ...A, wieght: 2 }], line: /^BACKENDS_FILE: .*wieght/ },
     'another list of one beside it': {

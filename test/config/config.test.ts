@@ -33,6 +33,7 @@ describe('readConfig', () => {
       backendsFile: null,
       backends: null,
       upstreamApiKey: null,
+      upstreamApiKeyFile: null,
       upstreamDialect: 'generic',
       dialect: DIALECTS.generic,
       dialectsFile: null,

@@ -29,6 +29,7 @@ export type WorkerService = {
 
 /** What the files beside the settings say. */
 export interface Tables {
+  readonly apiKeys: readonly string[];
   readonly prices: PriceTable | null;
   readonly models: ModelTable | null;
   readonly backends: BackendTable | null;

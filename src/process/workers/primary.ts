@@ -147,8 +147,9 @@ async function recoverRecords(store: SharedStore, worker: number, log: Logger): 
   }
 }
 
-function tablesOf({ prices, models, backends }: CurrentFiles): Tables {
+function tablesOf({ apiKeys, prices, models, backends }: CurrentFiles): Tables {
   return {
+    apiKeys: apiKeys.present ?? [],
     prices: prices.present?.table ?? null,
     models: models.present?.table ?? null,
     backends: backends.present,
@@ -156,6 +157,7 @@ function tablesOf({ prices, models, backends }: CurrentFiles): Tables {
 }
 
 function withoutFiles({
+  apiKeys: _apiKeys,
   prices: _prices,
   models: _models,
   backends: _backends,

@@ -16,6 +16,7 @@ import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messa
 
 /** The first process reads the files. */
 const current: CurrentFiles = {
+  apiKeys: createCurrentFile<readonly string[]>(null),
   prices: createCurrentFile<Prices>(null),
   models: createCurrentFile<Models>(null),
   backends: createCurrentFile<BackendTable>(null),
@@ -58,7 +59,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   changeTables(tables);
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const opened = await createGateway(
-    { ...config, prices: null, models: null, backends: null },
+    { ...config, apiKeys: [], prices: null, models: null, backends: null },
     {
       log,
       ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
@@ -72,7 +73,8 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   return opened.listen();
 }
 
-function changeTables({ prices, models, backends }: Tables): void {
+function changeTables({ apiKeys, prices, models, backends }: Tables): void {
+  current.apiKeys.replace(apiKeys);
   current.prices.replace(prices && createPrices(prices));
   current.models.replace(models && createModels(models));
   current.backends.replace(backends);

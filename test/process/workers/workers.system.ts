@@ -488,6 +488,27 @@ describe('workers that share a port', () => {
       }
     });
 
+    it('in the keys of a file', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'keys-'));
+      const path = join(folder, 'keys');
+      try {
+        writeFileSync(path, 'first-key-of-a-file');
+        await open({ AUTH_MODE: 'static', API_KEYS_FILE: path });
+        workers.backend.always(answer());
+        writeFileSync(path, 'second-key-of-a-file');
+        const read = workers.nextLine(({ msg }) => msg.startsWith('API_KEYS_FILE'));
+        workers.gateway.signal('SIGHUP');
+        await read;
+        for (const worker of [1, 2]) {
+          const create = async (key: string) => (await (await workers.connect(worker, key)).create(BODY)).status;
+          expect(await create('second-key-of-a-file')).to.equal(200);
+          expect(await create('first-key-of-a-file')).to.equal(401);
+        }
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
     it('in a change of prices while one of them is being started', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'gate-'));
       const [arrived, gate] = [join(folder, 'arrived'), join(folder, 'gate')];
