@@ -1,13 +1,14 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
-import type { CliContext } from './context.ts';
+import { CliError, type CliContext } from './context.ts';
 import { addExportOptions, exportRows, type Field } from './export.ts';
-import { formatCount, formatMoney, formatUtcOr, toTimestamp } from './format.ts';
+import { formatCount, formatMoney, formatNumberOf, formatUtcOr, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import type { KeyOptions } from './key-options.ts';
+import { wholeNumber } from './options.ts';
 import { createPrinter, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
@@ -29,6 +30,8 @@ export interface AccountCommands<Kind extends AccountKind> {
 export interface ListOptions {
   readonly group?: string;
   readonly oldSecret?: boolean;
+  readonly status?: AdminGroup['status'];
+  readonly limit?: number;
 }
 
 type Examples = Parameters<typeof addExamples>[1];
@@ -48,10 +51,13 @@ export function addList<Kind extends AccountKind>(
 ): void {
   const list = addOptions(addExportOptions(parent.command('list')))
     .description(`list all ${kind}s, newest first`)
+    .addOption(new Option('--status <status>', `only ${kind}s in this state`).choices(Object.keys(STATUS_STYLES)))
+    .option('--limit <n>', 'at most this many, newest first', wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .action((options: ListOptions, command: Command) =>
       withAdministration(context, async ({ administration, config }) => {
         const filter = await toFilter(options, administration);
-        const pages = pagesOf<Kind['shown']>((page) => actions(administration).list({ ...page, ...filter }));
+        const all = pagesOf<Kind['shown']>((page) => actions(administration).list({ ...page, ...filter }));
+        const pages = selected(all, options);
         if (await exportRows(context, command, { pages, fields, toJson: (account) => account })) return;
         const data = await collect(pages);
         const printer = createPrinter(context, command);
@@ -60,6 +66,19 @@ export function addList<Kind extends AccountKind>(
       }),
     );
   addExamples(list, examples);
+}
+
+async function* selected<Account extends Pick<AdminGroup, 'status'>>(
+  pages: AsyncIterable<readonly Account[]>,
+  { status, limit = Infinity }: ListOptions,
+): AsyncGenerator<readonly Account[]> {
+  let left = limit;
+  for await (const page of pages) {
+    const rows = page.filter((account) => status === undefined || account.status === status).slice(0, left);
+    yield rows;
+    left -= rows.length;
+    if (left === 0) return;
+  }
 }
 
 /** Adds what turns an account off, and on again. */
@@ -83,19 +102,24 @@ export function addDelete<Kind extends AccountKind>(
     .command('delete')
     .description(what)
     .argument(`<${kind}>`, which)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action((text: string, { yes = false }: { readonly yes?: boolean }, command: Command) =>
       withAdministration(context, async ({ administration }) => {
         const accounts = actions(administration);
-        const { id, name, balance } = await accounts.show(await accounts.find(text));
+        const account = await accounts.show(await accounts.find(text));
+        const { id, name, balance } = account;
+        if ('keys' in account && account.keys > 0)
+          throw new CliError(
+            `The group ${name} has ${formatNumberOf('key', account.keys)}. Move or delete them first.`,
+          );
         const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
         await confirmDeletion(context, {
-          what: `This deletes the ${kind} ${name} (${id})${credits}, for good.`,
+          what: `This permanently deletes the ${kind} ${name} (${id})${credits}.`,
           name,
           yes,
         });
         const deleted = await accounts.delete(id);
-        createPrinter(context, command).show(deleted, () => [`${deleted.id} is deleted.`]);
+        createPrinter(context, command).show(deleted, () => [`${deleted.id} was deleted.`]);
       }),
     );
   addExamples(remove, examples);
@@ -124,7 +148,7 @@ export function showAccount<Kind extends AccountKind>(
 ): void {
   const printer = createPrinter(context, command);
   printer.show(account, (paint) => formatFields(describe(account, prices?.currency), paint));
-  if ('secret' in account) printer.note('The secret is shown this once. Only a hash of it is kept.');
+  if ('secret' in account) printer.note('The secret is shown only once. The gateway keeps only a hash of it.');
 }
 
 export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {

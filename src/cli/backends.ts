@@ -20,8 +20,8 @@ const TIMEOUT_MS = 10_000;
 export function addBackends(program: Command, context: CliContext): void {
   const backends = program
     .command('backends')
-    .description('show how the backends are, as the running gateway has seen them (needs ADMIN_TOKEN)')
-    .option('--url <url>', 'the gateway, in place of PUBLIC_BASE_URL, or HOST and PORT')
+    .description('show the state of the backends, as the running gateway sees them (needs ADMIN_TOKEN)')
+    .option('--url <url>', 'base URL of the gateway (default: PUBLIC_BASE_URL, or HOST and PORT)')
     .action(async ({ url }: BackendsOptions, command: Command) => {
       const config = readConfig(context.env);
       if (config.adminToken === null)
@@ -34,14 +34,14 @@ export function addBackends(program: Command, context: CliContext): void {
       );
     });
   addExamples(backends, [
-    ['backends', 'of the gateway of the settings'],
-    ['backends --url https://gateway.example --json', 'of another one, for a program'],
+    ['backends', 'of the configured gateway'],
+    ['backends --url https://gateway.example --json', 'of another gateway, as JSON'],
   ]);
 }
 
 async function listBackends(url: string, token: string, signal: AbortSignal): Promise<readonly AdminBackend[]> {
   const { statusCode, list } = await ask(`${url}/admin/v1/backends`, token, signal);
-  if (statusCode === 401) throw new CliError(`The gateway at ${url} has another ADMIN_TOKEN.`);
+  if (statusCode === 401) throw new CliError(`The gateway at ${url} has a different ADMIN_TOKEN.`);
   const data = isObject(list) ? list['data'] : undefined;
   if (statusCode !== 200 || !isList(data)) throw new CliError(`No gateway with an admin API answers at ${url}.`);
   return data.filter(isBackend);

@@ -11,22 +11,22 @@ export function addConfig(program: Command, context: CliContext): void {
   const show = (_options: unknown, command: Command): void => printConfig(context, command);
   const config = program
     .command('config')
-    .description('show every setting, its value and where it comes from; secrets are hidden')
+    .description('show every setting, its value and where it comes from (secrets are hidden)')
     .action(show);
   addExamples(config, [
-    ['config', 'the settings in force; mistakes go to stderr, with exit status 78'],
-    ['config --json', 'the same for a program'],
+    ['config', 'the current settings; mistakes go to stderr, with exit status 78'],
+    ['config --json', 'the same as JSON'],
   ]);
   // The former name of `config`.
   config.command('print', { hidden: true }).action(show);
   const check = config
     .command('check')
-    .description('say what a start would say of the settings; exit status 78 when one is wrong')
+    .description('check the settings as a start would; exit status 78 if one is wrong')
     .action((_options: unknown, command: Command) => {
       const { warnings } = readConfig(context.env);
       createPrinter(context, command).show({ object: 'config_check', ok: true, warnings }, (paint) => [
         ...warnings.map((warning) => paint('yellow', warning)),
-        paint('green', 'A start would take these settings.'),
+        paint('green', 'These settings are valid.'),
       ]);
     });
   addExamples(check, [['config check', 'before a restart']]);
@@ -39,7 +39,8 @@ function printConfig(context: CliContext, command: Command): void {
     source: sourceOf(setting, context.fileNames),
     hidden: setting.isHidden,
   }));
-  createPrinter(context, command).show({ object: 'config', settings }, (paint) =>
+  const printer = createPrinter(context, command);
+  printer.show({ object: 'config', settings }, (paint) =>
     formatTable(
       [
         { title: 'SETTING', of: ({ name }) => name },
@@ -51,7 +52,7 @@ function printConfig(context: CliContext, command: Command): void {
     ),
   );
   // Throws all mistakes after all settings have been shown.
-  readConfig(context.env);
+  for (const warning of readConfig(context.env).warnings) printer.note(warning);
 }
 
 function sourceOf({ name, origin }: ShownSetting, fileNames: ReadonlySet<string>): string {

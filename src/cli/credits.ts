@@ -1,8 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
+import { parseSignedAmount } from '../core/money/decimal.ts';
 import type { LedgerQuery } from '../store/keys.ts';
 import { withAdministration } from './administration.ts';
+import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
 import { formatMoment, formatMoney, toTimestamp } from './format.ts';
@@ -19,6 +21,7 @@ interface AccountOptions {
 interface EntryOptions extends AccountOptions {
   readonly note?: string;
   readonly reference?: string;
+  readonly yes?: boolean;
 }
 
 interface ListOptions extends AccountOptions {
@@ -26,14 +29,14 @@ interface ListOptions extends AccountOptions {
   readonly before?: number;
 }
 
-const WHICH = 'the id, the prefix or the name of a key; or name it with --key, or a group with --group';
+const WHICH = 'id, prefix or name of a key; or use --key or --group';
 
 /** Adds `credits`: the balances of prepaid keys and their ledgers. */
 export function addCredits(program: Command, context: CliContext): void {
-  const credits = program.command('credits').description('grant credits to keys and groups, and look at their ledgers');
+  const credits = program.command('credits').description('grant credits to keys and groups, and view their ledgers');
   addEntry(credits, context, {
     kind: 'grant',
-    what: 'add credits; a key without any becomes prepaid',
+    what: 'add credits; a key or a group without credits becomes prepaid',
     parse: parseAmountText,
   });
   addEntry(credits, context, { kind: 'adjust', what: 'correct the balance, up or down', parse: parseSignedAmountText });
@@ -51,38 +54,53 @@ function addEntry(credits: Command, context: CliContext, { kind, what, parse }: 
     .description(what)
     .usage('[options] [key] <amount>')
     .argument('<key>', WHICH)
-    .argument('[amount]', `in the currency of the prices, such as ${kind === 'grant' ? '10.00' : '2.50 or -2.50'}`)
-    .option('--note <text>', 'why, for people')
+    .argument(
+      '[amount]',
+      `amount in the currency of the prices, such as ${kind === 'grant' ? '10.00' : '2.50 or -2.50'}`,
+    )
+    .option('--note <text>', 'a note for people')
     .option('--reference <text>', 'your reference, such as an invoice number; it must be unique')
+    .option('--yes', 'do not ask before a key or a group becomes prepaid')
     .action((first: string, second: string | undefined, options: EntryOptions, command: Command) => {
       const isNamed = options.key !== undefined || options.group !== undefined;
+      if (!isNamed && second === undefined && parseSignedAmount(first) !== undefined)
+        return command.error(`error: name the key or the group that ${first} is for`);
       const [named, text] = isNamed && second === undefined ? [undefined, first] : [first, second];
       const amount = parseArgument(command, 'amount', text, parse);
-      const { note, reference } = options;
+      const { note, reference, yes = false } = options;
       return withAdministration(context, async ({ administration, config }) => {
         const account = await findAccount(administration, named, options, command);
+        const currency = config.prices?.currency;
+        const { name, balance } = await account.show();
+        const isNew = balance === null;
+        if (isNew) await confirm(context, { what: describeNew(name, formatMoney(amount, currency)), yes });
         const credited = await account.credit({
           kind,
           amount,
           ...(note !== undefined && { note }),
           ...(reference !== undefined && { reference }),
         });
+        const now = formatMoney(credited.balance ?? '', currency);
         createPrinter(context, command).show(credited, () => [
-          `The balance of ${credited.name} is ${formatMoney(credited.balance ?? '', config.prices?.currency)} now.`,
+          isNew ? `${name} is prepaid now. Its balance is ${now}.` : `The balance of ${name} is now ${now}.`,
         ]);
       });
     });
   addExamples(entry, [
-    [`credits ${kind} alice ${kind === 'grant' ? '10.00' : '-2.50'} --note 'by invoice'`, 'shows the new balance'],
-    [`credits ${kind} 5 --key alice --reference invoice-17`, 'can be tried again: it counts once'],
+    [`credits ${kind} alice ${kind === 'grant' ? '10.00' : '-2.50'} --note 'by invoice'`, 'prints the new balance'],
+    [`credits ${kind} 5 --key alice --reference invoice-17`, 'safe to retry: it counts only once'],
     [`credits ${kind} 100 --group research`, 'for all keys of a group together'],
   ]);
 }
 
+function describeNew(name: string, amount: string): string {
+  return `${name} is not prepaid, so only its limits apply. This makes it prepaid: it stops working once ${amount} is spent.`;
+}
+
 function addAccountOptions(command: Command): Command {
   return command
-    .addOption(new Option('--key <key>', 'of a key, by id, prefix or name').conflicts('group'))
-    .option('--group <group>', 'of a group, by id or name');
+    .addOption(new Option('--key <key>', 'the key, by id, prefix or name').conflicts('group'))
+    .option('--group <group>', 'the group, by id or name');
 }
 
 /** As commander does for arguments of which the place says what they are. */
@@ -102,6 +120,7 @@ function parseArgument<Value>(
 }
 
 interface CreditedAccount {
+  show(): Promise<AdminKey | AdminGroup>;
   credit(body: CreditKey): Promise<AdminKey | AdminGroup>;
   listLedger(query: LedgerQuery): Promise<Ledger>;
 }
@@ -123,6 +142,7 @@ async function findAccount(
 
 function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: Kind['shown']['id']): CreditedAccount {
   return {
+    show: () => actions.show(id),
     credit: (body) => actions.credit(id, body),
     listLedger: (query) => actions.showLedger(id, query),
   };
@@ -132,10 +152,10 @@ const USUAL_LIMIT = 20;
 
 function addList(credits: Command, context: CliContext): void {
   const list = addExportOptions(addAccountOptions(credits.command('list')))
-    .description('list the ledger of a key or a group, newest first')
+    .description('show the ledger of a key or a group, newest first')
     .argument('[key]', WHICH)
-    .option('--limit <n>', `how many, up to 100; without it ${USUAL_LIMIT}`, wholeNumber(1, 100))
-    .option('--before <id>', 'continue with what is older than this entry', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', `how many, up to 100 (default: ${USUAL_LIMIT})`, wholeNumber(1, 100))
+    .option('--before <id>', 'continue with entries older than this one', wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .action((named: string | undefined, options: ListOptions, command: Command) =>
       withAdministration(context, async ({ administration, config }) => {
         const account = await findAccount(administration, named, options, command);
@@ -153,7 +173,7 @@ function addList(credits: Command, context: CliContext): void {
     );
   addExamples(list, [
     ['credits list alice --limit 100', 'grants, reservations and charges'],
-    ['credits list --group research --csv', 'all of it, for a spreadsheet'],
+    ['credits list --group research --csv', 'everything, for a spreadsheet'],
   ]);
 }
 

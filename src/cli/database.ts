@@ -12,7 +12,7 @@ export type OpenStore = Awaited<ReturnType<typeof connectStore>>;
 export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): SharedDatabase {
   const location = locateDatabase(databaseUrl);
   if (location.kind !== 'memory') return location;
-  throw new CliError('DATABASE_URL is :memory:, so the records are in the memory of the gateway alone.');
+  throw new CliError('DATABASE_URL is :memory:, so only the gateway itself can read its records.');
 }
 
 /** As `findDatabase`. Throws ConfigError for a missing file, which often means the wrong folder. */
@@ -20,7 +20,7 @@ export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): Share
   const database = findDatabase(config);
   if (database.kind === 'file' && !existsSync(database.path)) {
     throw new ConfigError([
-      `DATABASE_URL: names ${database.path}, where there is no database; a start of the gateway, or db migrate, makes one`,
+      `DATABASE_URL: names ${database.path}, which does not exist; starting the gateway or db migrate creates it`,
     ]);
   }
   return database;

@@ -16,10 +16,12 @@ import { createPrinter } from './printer.ts';
 export function addAcceptSecret(db: Command, context: CliContext): void {
   const accept = db
     .command('accept-secret')
-    .description('go on with the present GATEWAY_SECRET though the database knows another one, and say what is lost')
+    .description(
+      'go on with the current GATEWAY_SECRET although the database belongs to another one; lists what is lost',
+    )
     .action((_options: unknown, command: Command) => acceptSecret(context, command));
   accept.addHelpText('after', `\nWhat is lost:\n${LOST.join('\n')}\n\n${KEPT}`);
-  addExamples(accept, [['db accept-secret', 'when the secret that the gateway had is gone for good']]);
+  addExamples(accept, [['db accept-secret', 'when the former secret of the gateway is gone for good']]);
 }
 
 async function acceptSecret(context: CliContext, command: Command): Promise<void> {
@@ -30,7 +32,7 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   const isOther = former === undefined || !marks.includes(former);
   const accepted = isOther || (config.gatewaySecretPrevious === null && keysOfPrevious.length > 0);
   if (accepted && (await changeMark(database, { from: former, to: marks[0], givesUp: true })) !== marks[0]) {
-    throw new CliError('Another process has changed the secret of the database at this moment; look again.');
+    throw new CliError('Another process has just changed the secret of the database; try again.');
   }
   const keys = await withAdministration(context, async ({ administration }) =>
     collect(pagesOf<AdminKey>((query) => administration.keys.list(query))),
@@ -42,22 +44,22 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   printer.show(value, (paint) =>
     accepted
       ? [
-          paint('green', `${file} belongs to this GATEWAY_SECRET now.`),
-          `Lost is what was made with another one, also of ${formatNumberOf('key', lost)}:`,
+          paint('green', `${file} now belongs to this GATEWAY_SECRET.`),
+          `What was made with the former secret is lost, including that of ${formatNumberOf('key', lost)}:`,
           ...LOST,
         ]
-      : [`${file} belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost.`],
+      : [`${file} already belongs to this GATEWAY_SECRET. Nothing was changed, and nothing is lost.`],
   );
   if (accepted) printer.note(KEPT);
 }
 
 const LOST = [
-  '- Keys: none issued before is taken, until keys rotate gives it a new secret. Its credits, limits and records stay.',
+  '- Keys: keys issued before are rejected until keys rotate gives them new secrets. Their credits, limits and records stay.',
   '- Idempotency keys: a request that is sent again runs again.',
-  '- Records of callers whose keys the gateway has not issued: they do not find them any more.',
-  '- Reasoning and compactions that clients have kept: they cannot be opened.',
+  '- Records of callers whose keys the gateway did not issue: those callers can no longer find them.',
+  '- Reasoning and compactions that clients have kept: they can no longer be opened.',
 ];
 
 const KEPT =
-  'Nothing was deleted: with the former secret the same command takes all of this back. Gateways that run with another ' +
-  'secret are not ready (/readyz) until they are started with this one.';
+  'Nothing was deleted: running this command with the former secret undoes all of this. Gateways that run with another ' +
+  'secret are not ready (/readyz) until they are restarted with this one.';

@@ -18,7 +18,7 @@ import { toVisible } from '../core/visible.ts';
 export function addDatabase(program: Command, context: CliContext): void {
   const db = program
     .command('db')
-    .description('check, upgrade and back up the database, also while gateways run; move it to PostgreSQL');
+    .description('check, upgrade and back up the database, even while gateways run, or move it to PostgreSQL');
   addCheck(db, context);
   addMigrate(db, context);
   addBackup(db, context);
@@ -28,7 +28,7 @@ export function addDatabase(program: Command, context: CliContext): void {
 function addCheck(db: Command, context: CliContext): void {
   const check = db
     .command('check')
-    .description('check that the database is sound and that every ledger adds up to its balance')
+    .description('check that the database is intact and that every ledger adds up to its balance')
     .action(async (_options: unknown, command: Command) => {
       const database = await findOwnDatabase(readConfig(context.env));
       const file = nameDatabase(database);
@@ -39,23 +39,23 @@ function addCheck(db: Command, context: CliContext): void {
       createPrinter(context, command).show(value, (paint) => [
         `${file}: ${formatNumberOf('record', records)}, ${formatNumberOf('key', keys)}`,
         ...(problems.length === 0
-          ? [paint('green', 'The database is sound, and every ledger adds up.')]
+          ? [paint('green', 'The database is intact, and every ledger adds up.')]
           : problems.map((problem) => paint('red', problem))),
       ]);
-      if (problems.length > 0) throw new CliError('The database is not sound; restore a backup.');
+      if (problems.length > 0) throw new CliError('The database is damaged; restore a backup.');
     });
-  addExamples(check, [['db check', 'reads all of it; exit status 1 when something is wrong']]);
+  addExamples(check, [['db check', 'reads everything; exit status 1 if something is wrong']]);
 }
 
 function addBackup(db: Command, context: CliContext): void {
   const backup = db
     .command('backup')
-    .description('copy the database into a new file, and check the copy')
-    .argument('<file>', 'where to; it must not exist')
+    .description('copy the database to a new file, and verify the copy')
+    .argument('<file>', 'path of the copy; it must not exist yet')
     .action(async (destination: string, _options: unknown, command: Command) => {
       const database = await findOwnDatabase(readConfig(context.env));
       if (database.kind !== 'file') {
-        throw new CliError('A database on a server is backed up by pg_dump, or by what the server itself offers.');
+        throw new CliError('To back up a database on a server, use pg_dump or what the server itself offers.');
       }
       const file = database.path;
       const path = resolve(destination);
@@ -65,13 +65,13 @@ function addBackup(db: Command, context: CliContext): void {
         progress.begin(part < 1 ? `copying ${toVisible(file)}: ${Math.floor(part * 100)} %` : 'checking the copy');
       }).finally(() => progress.stop());
       const printer = createPrinter(context, command);
-      printer.show({ object: 'database_backup', file, backup: path }, () => [`${path} is a sound copy of ${file}.`]);
+      printer.show({ object: 'database_backup', file, backup: path }, () => [`${path} is a verified copy of ${file}.`]);
       printer.note(
-        'Keep the secret with it (GATEWAY_SECRET, or gateway.secret in the folder of the database): without it no key can be found.',
+        'Keep the secret with it (GATEWAY_SECRET, or gateway.secret beside the database): without it no key works.',
       );
     });
   addExamples(backup, [
-    ['db backup backups/today.db', 'of the moment at which it begins; gateways may go on'],
+    ['db backup backups/today.db', 'as of the start of the command; gateways may keep running'],
     ['db backup /mnt/backup/gateway.db --json', 'from a timer'],
   ]);
 }

@@ -101,7 +101,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
     paint(examination.isFine ? 'green' : 'red', describeClients(fits)),
     '',
     isDemo
-      ? 'The embedded demo backend, since UPSTREAM_BASE_URL is not set:'
+      ? 'The embedded demo backend, because UPSTREAM_BASE_URL is not set:'
       : toVisible(name === null ? `${baseUrl}:` : `${name}, ${baseUrl}:`),
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
@@ -113,7 +113,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
     ...Object.entries(settings).map(([name, value]) => toVisible(`${name}=${toWord(value)}`)),
     ...(needsOwnKeys(report, examination)
       ? [
-          'The backend takes any key: with AUTH_MODE=static the gateway lets in those of API_KEYS, which are yours to choose.',
+          'The backend takes any key. With AUTH_MODE=static, the gateway accepts only the keys in API_KEYS, which you choose.',
         ]
       : []),
     ...(ownDialects === null ? [] : [...title('dialects.json'), JSON.stringify(ownDialects, null, 2)]),
@@ -139,10 +139,10 @@ function describeDialect(report: Report, paint: Paint): string[] {
   return [
     `${paint('cyan', choice.dialect)}. ${choice.reason}`,
     ...(choice.equivalents.length > 0 ? [`The same holds for ${choice.equivalents.join(', ')}.`] : []),
-    ...(needed === '' ? [] : [paint('red', `${owner} is ${config.upstreamDialect}, which does not suit: ${needed}.`)]),
+    ...(needed === '' ? [] : [paint('red', `${owner} is ${config.upstreamDialect}, which does not fit: ${needed}.`)]),
     ...(better === ''
       ? []
-      : [`${owner} is ${config.upstreamDialect}, and the backend takes more than that: ${better}.`]),
+      : [`${owner} is ${config.upstreamDialect}, and the backend supports more than that: ${better}.`]),
   ];
 }
 

@@ -10,8 +10,8 @@ import { addTargetOptions, askWithProgress, withEachTarget, type TargetOptions }
 export function addDoctor(program: Command, context: CliContext): void {
   const doctor = program
     .command('doctor')
-    .description('ask the backend with tiny requests what it can do, and say what to set for it');
-  doctor.option('--backend <name>', 'one of BACKENDS_FILE');
+    .description('find out what the backend can do, with tiny requests, and suggest settings for it');
+  doctor.option('--backend <name>', 'a backend from BACKENDS_FILE');
   addTargetOptions(doctor).action(async (options: TargetOptions, command: Command) => {
     const printer = createPrinter(context, command);
     const data: object[] = [];
@@ -31,11 +31,11 @@ export function addDoctor(program: Command, context: CliContext): void {
       if (printer.isJson && data.length > 0) printer.show(isOne ? data[0] : { object: 'list', data }, () => []);
     }
   });
-  doctor.addHelpText('after', '\nIt makes about 30 requests, of a few tokens each, and never shows the key.');
+  doctor.addHelpText('after', '\nSends about 30 requests of a few tokens each. Never shows the key.');
   addExamples(doctor, [
-    ['doctor', 'the backend of the settings, or each of BACKENDS_FILE'],
-    ['doctor --backend gpu-a', 'one of BACKENDS_FILE'],
-    ['doctor --base-url http://127.0.0.1:8000/v1', 'one that is not set yet'],
-    ['doctor --model qwen3-32b --json', 'one model of several, for a program'],
+    ['doctor', 'the configured backend, or each one in BACKENDS_FILE'],
+    ['doctor --backend gpu-a', 'one backend from BACKENDS_FILE'],
+    ['doctor --base-url http://127.0.0.1:8000/v1', 'a backend that is not configured yet'],
+    ['doctor --model qwen3-32b --json', 'one of several models, as JSON'],
   ]);
 }

@@ -19,8 +19,8 @@ export interface Export<Row> {
 /** Adds the options of lists that other programs read. */
 export function addExportOptions(command: Command): Command {
   return command
-    .addOption(new Option('--csv', 'print all of it as CSV, with a line of names first').conflicts('jsonl'))
-    .option('--jsonl', 'print all of it as JSON Lines: one object a line');
+    .addOption(new Option('--csv', 'print everything as CSV, with a header line').conflicts('jsonl'))
+    .option('--jsonl', 'print everything as JSON Lines, one object per line');
 }
 
 /** Returns whether CSV or JSON Lines are asked for. */

@@ -25,12 +25,14 @@ import type { Column } from './table.ts';
 export function addGroups(program: Command, context: CliContext): void {
   const groups = program
     .command('groups')
-    .description('let keys share credits and limits; a running gateway notices it within a second (AUTH_MODE=managed)');
+    .description(
+      'manage groups of keys that share credits and limits; a running gateway picks up changes within a second (AUTH_MODE=managed)',
+    );
   const commands: AccountCommands<OfGroups> = {
     parent: groups,
     context,
     kind: 'group',
-    which: 'its id or its name',
+    which: 'id or name of the group',
     actions: (administration) => administration.groups,
     columns: COLUMNS,
     fields: FIELDS,
@@ -51,35 +53,35 @@ export function addGroups(program: Command, context: CliContext): void {
     );
   addExamples(create, [
     ['groups create --name research --credits 100.00 --spend-per-day 10.00', 'a budget for a team'],
-    ["groups create --name web --rpm 600 --models 'gpt-4o*'", 'limits alone'],
+    ["groups create --name web --rpm 600 --models 'gpt-4o*'", 'limits only'],
   ]);
   addList(commands, {
     toFilter: async () => ({}),
     examples: [
-      ['groups list', 'with balances and what was spent'],
+      ['groups list', 'with balances and spending'],
       ['groups list --csv > groups.csv', 'for a spreadsheet'],
     ],
   });
-  const show = groups.command('show').description('show one group with its limits');
+  const show = groups.command('show').description('show a group with its limits');
   onAccount(commands, show, (all, id) => all.groups.show(id));
   addExamples(show, [['groups show research', 'with what is left']]);
   const update = addLimitOptions(groups.command('update'), context)
-    .description('change what is named, and nothing else')
+    .description('change the given settings; everything else stays the same')
     .option('--name <name>', 'a name for the group');
   onAccount(commands, update, (all, id, options) => all.groups.update(id, toLimitsBody(options)));
   addExamples(update, [['groups update research --spend-per-month 500', 'for all its keys together']]);
   addSwitches(commands, {
     disable: {
-      what: 'refuse the keys of a group from now on; what runs under them may end',
+      what: 'reject the keys of a group from now on; their running requests may finish',
       examples: [['groups disable research', 'all its keys at once']],
     },
     enable: {
-      what: 'let the keys of a disabled group in again',
+      what: 'accept the keys of a disabled group again',
       examples: [['groups enable research', 'all its keys at once']],
     },
   });
   addDelete(commands, {
-    what: 'delete a group without keys, with its credits, for good',
+    what: 'delete a group that has no keys, and its credits, permanently',
     examples: [['groups delete research --yes', 'once its keys are moved or deleted']],
   });
 }
@@ -94,7 +96,6 @@ function describe(group: AdminGroup, currency: string | undefined): readonly Des
 }
 
 const COLUMNS: readonly Column<AdminGroup>[] = [
-  { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
   { title: 'KEYS', of: ({ keys }) => formatCount(keys), align: 'right' },
   { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },

@@ -18,7 +18,7 @@ import { addTargetOptions, askWithProgress, withTarget, type Target, type Target
 export function addInit(program: Command, context: CliContext): void {
   const init = program
     .command('init')
-    .description('ask the backend what it can do, and write the settings for it to .env, unless there is one');
+    .description('find out what the backend can do, and write settings for it to .env (an existing file is kept)');
   addTargetOptions(init).action(async (options: TargetOptions, command: Command) => {
     refuseWhereThereIs(ENV_FILE);
     const baseUrl = options.baseUrl ?? (await askForBaseUrl(context, command));
@@ -26,7 +26,7 @@ export function addInit(program: Command, context: CliContext): void {
       const examination = await askWithProgress(context, target, examine);
       const report = toReport(target, examination);
       const verdict = describeClients(report.fits);
-      if (!examination.isFine) throw new CliError(`${verdict} Nothing was written: \`doctor\` says more.`);
+      if (!examination.isFine) throw new CliError(`${verdict} Nothing was written. \`doctor\` says more.`);
       const clientKey = newKey();
       const files = toFiles(report, ofBackend(target, options, context), clientKey);
       for (const { name } of files) refuseWhereThereIs(name);
@@ -43,8 +43,8 @@ export function addInit(program: Command, context: CliContext): void {
     });
   });
   addExamples(init, [
-    ['init', 'it asks for the backend, where it has a terminal'],
-    ['init --base-url http://127.0.0.1:11434/v1', 'for a script'],
+    ['init', 'asks for the base URL of the backend on a terminal'],
+    ['init --base-url http://127.0.0.1:11434/v1', 'in a script'],
   ]);
 }
 
@@ -66,7 +66,7 @@ function refuseWhereThereIs(name: string): void {
 }
 
 function thereIs(name: string): CliError {
-  return new CliError(`There is a file ${name} already, which is never overwritten. \`doctor\` says what to set.`);
+  return new CliError(`${name} already exists and is never overwritten. \`doctor\` says what to set.`);
 }
 
 async function askForBaseUrl({ env, ask }: CliContext, command: Command): Promise<string> {

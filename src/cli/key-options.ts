@@ -48,23 +48,31 @@ export function keyParsers({ nowMs }: Pick<CliContext, 'nowMs'>) {
 export function addLimitOptions(command: Command, context: CliContext): Command {
   const { models, rpm, tpm, spendPerDay, spendPerMonth, expires } = keyParsers(context);
   return command
-    .option('--models <list>', 'what it may use, such as gpt-4o,llama*; any for all', models)
+    .option('--models <list>', 'models it may use, such as gpt-4o,llama*; any for all models', models)
     .option('--rpm <n>', 'requests per minute; none for no limit', rpm)
     .option('--tpm <n>', 'tokens per minute; none for no limit', tpm)
-    .option('--spend-per-day <amount>', 'in the currency of the prices, such as 5.00; none for no limit', spendPerDay)
-    .option('--spend-per-month <amount>', 'as per day, such as 100.00; none for no limit', spendPerMonth)
-    .option('--expires <when>', 'such as 30d, or 2027-01-31 (UTC); never for no end', expires);
+    .option(
+      '--spend-per-day <amount>',
+      'spend limit in the currency of the prices, such as 5.00; none for no limit',
+      spendPerDay,
+    )
+    .option('--spend-per-month <amount>', 'the same per month, such as 100.00; none for no limit', spendPerMonth)
+    .option('--expires <when>', 'when it expires, such as 30d or 2027-01-31 (UTC); never for no expiration', expires);
 }
 
 export function addGroupOption(command: Command, context: CliContext): Command {
-  return command.option('--group <group>', 'its group, by id or name; none for no group', keyParsers(context).group);
+  return command.option(
+    '--group <group>',
+    'group it belongs to, by id or name; none for no group',
+    keyParsers(context).group,
+  );
 }
 
 export function addCreditsOption(command: Command, context: CliContext): Command {
   const { credits } = keyParsers(context);
   return command.option(
     '--credits <amount>',
-    'makes it prepaid, with these credits; else its limits alone hold',
+    'make it prepaid, with these credits; without them, only its limits apply',
     credits,
   );
 }
@@ -101,8 +109,8 @@ export function warnOfTokens(
 ): void {
   if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
   createPrinter(context, command).note(
-    `A request that names no max_output_tokens counts as its input and ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
-      `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it never runs.`,
+    `A request without max_output_tokens counts as its input plus ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
+      `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it can never run.`,
   );
 }
 
@@ -110,6 +118,6 @@ export function warnOfTokens(
 export function warnOfMode(context: CliContext, command: Command, { authMode }: Pick<Config, 'authMode'>): void {
   if (authMode === 'managed') return;
   createPrinter(context, command).note(
-    'The gateway takes such keys with AUTH_MODE=managed only; set it before its next start.',
+    'The gateway accepts these keys only with AUTH_MODE=managed. Set it before the next start.',
   );
 }

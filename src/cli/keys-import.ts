@@ -38,10 +38,13 @@ interface ImportOptions {
 export function addImport(keys: Command, context: CliContext): void {
   const command = keys
     .command('import')
-    .description('issue a key for each line of a CSV file: all of them, or none if a line is wrong')
-    .argument('<file>', `CSV with a line of names first, and up to ${MAX_KEYS} keys`)
-    .option('--out <file>', 'write the secrets as CSV into this new file, which only you can read; else print them')
-    .option('--dry-run', 'check every line, and make no key')
+    .description('create a key for each line of a CSV file; if any line is wrong, none is created')
+    .argument('<file>', `CSV with a header line and up to ${MAX_KEYS} keys`)
+    .option(
+      '--out <file>',
+      'write the secrets as CSV to this new file, which only you can read, instead of printing them',
+    )
+    .option('--dry-run', 'check every line without creating keys')
     .action((file: string, { out, dryRun = false }: ImportOptions, command: Command) =>
       withAdministration(
         context,
@@ -62,31 +65,31 @@ export function addImport(keys: Command, context: CliContext): void {
           const count = formatNumberOf('key', lines.length);
           if (dryRun) {
             printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
-              `${file}: ${count} could be made. Nothing was changed.`,
+              `${file}: ${count} could be created. Nothing was changed.`,
             ]);
             return;
           }
           if (out !== undefined) {
             const issued = await createWithFile(out, prepared);
             printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
-              `${count} made. The secrets are in ${out}, which only you can read.`,
+              `${count} created. The secrets are in ${out}, which only you can read.`,
             ]);
             return;
           }
           const data = await prepared.create();
           printer.show({ object: 'list', data }, () => toSecretLines(data));
-          printer.note('The secrets are shown this once. Only hashes of them are kept.');
+          printer.note('The secrets are shown only once. The gateway keeps only hashes of them.');
         },
         { beginsKeys: true },
       ),
     );
   command.addHelpText(
     'after',
-    `\nColumns, of which only name is needed: ${Object.keys(COLUMNS).join(', ')}.
-A cell holds what the option of keys create takes; an empty one leaves it out.`,
+    `\nColumns (only name is required): ${Object.keys(COLUMNS).join(', ')}.
+A cell takes what the option of keys create takes. An empty cell leaves the option out.`,
   );
   addExamples(command, [
-    ['keys import teams.csv --dry-run', 'says what is wrong, with line and column'],
+    ['keys import teams.csv --dry-run', 'reports mistakes by line and column'],
     ['keys import teams.csv --out secrets.csv', 'all keys, or none'],
   ]);
 }
@@ -99,15 +102,17 @@ interface KeyLine {
 function readKeys(file: string, context: CliContext): readonly KeyLine[] {
   const [head, ...rows] = readRows(file);
   if (head === undefined || rows.length === 0)
-    throw new CliError(`${file}: It has no key: its first line names the columns, and each other line makes a key.`);
+    throw new CliError(
+      `${file}: There are no keys. The first line names the columns, and every other line describes a key.`,
+    );
   if (rows.length > MAX_KEYS)
-    throw new CliError(`${file}: It has ${rows.length} keys; at most ${MAX_KEYS} go at once.`);
+    throw new CliError(`${file}: There are ${rows.length} keys; the limit is ${MAX_KEYS} at a time.`);
   const names = readNames(file, head);
   const parse = keyParsers(context);
   const problems: string[] = [];
   const lines = rows.map(({ line, cells }): KeyLine => {
     if (cells.length !== names.length)
-      problems.push(`line ${line}: It has ${formatNumberOf('cell', cells.length)}, not ${names.length}.`);
+      problems.push(`line ${line}: There are ${formatNumberOf('cell', cells.length)} instead of ${names.length}.`);
     const options = names.flatMap((name, index) => {
       const text = cells[index]?.trim() ?? '';
       if (text === '') {
@@ -138,7 +143,7 @@ function readRows(file: string): readonly CsvRow[] {
 
 function readText(file: string): string {
   try {
-    if (statSync(file).size > MAX_FILE_BYTES) throw new CliError('It has more than 1 MiB.');
+    if (statSync(file).size > MAX_FILE_BYTES) throw new CliError('It is larger than 1 MiB.');
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
@@ -153,7 +158,7 @@ function readNames(file: string, { line, cells }: CsvRow): readonly ColumnName[]
     throw new CliError(
       `${file}, line ${line}: There is no column ${JSON.stringify(unknown)}; use ${known}, with commas between them.`,
     );
-  if (new Set(names).size < names.length) throw new CliError(`${file}, line ${line}: It names a column twice.`);
+  if (new Set(names).size < names.length) throw new CliError(`${file}, line ${line}: A column is named twice.`);
   if (!names.includes('name')) throw new CliError(`${file}, line ${line}: The column name is missing.`);
   return names.filter(isColumn);
 }
@@ -166,13 +171,13 @@ function refuseProblems(file: string, problems: readonly string[]): void {
   if (problems.length === 0) return;
   const more = problems.length - MAX_PROBLEMS;
   const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => `${file}, ${problem}`);
-  throw new CliError([...shown, ...(more > 0 ? [`And ${more} more.`] : []), 'No key was made.'].join('\n'));
+  throw new CliError([...shown, ...(more > 0 ? [`And ${more} more.`] : []), 'No key was created.'].join('\n'));
 }
 
 /** Writes the secrets first, since nobody can read them later. */
 async function createWithFile(out: string, prepared: PreparedKeys): ReturnType<PreparedKeys['create']> {
   if (!writePrivateFile(out, `${toSecretLines(prepared.secrets).join('\n')}\n`)) {
-    throw new CliError(`There is a file ${out} already, which is never overwritten. No key was made.`);
+    throw new CliError(`${out} already exists and is never overwritten. No key was created.`);
   }
   try {
     return await prepared.create();

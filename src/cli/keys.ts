@@ -38,12 +38,12 @@ const MAX_GRACE_MS = 31_536_000_000;
 export function addKeys(program: Command, context: CliContext): void {
   const keys = program
     .command('keys')
-    .description('issue keys and change them; a running gateway notices it within a second (AUTH_MODE=managed)');
+    .description('manage API keys; a running gateway picks up changes within a second (AUTH_MODE=managed)');
   const commands: AccountCommands<OfKeys> = {
     parent: keys,
     context,
     kind: 'key',
-    which: 'its id, its prefix or its name',
+    which: 'id, prefix or name of the key',
     actions: (administration) => administration.keys,
     columns: COLUMNS,
     fields: FIELDS,
@@ -54,19 +54,19 @@ export function addKeys(program: Command, context: CliContext): void {
   addList(commands, {
     addOptions: (list) =>
       list
-        .option('--group <group>', 'only those of this group, by id or name')
-        .option('--old-secret', 'only those that are known by GATEWAY_SECRET_PREVIOUS alone, until they are used'),
+        .option('--group <group>', 'only keys of this group, by id or name')
+        .option('--old-secret', 'only keys that still depend on GATEWAY_SECRET_PREVIOUS, until they are next used'),
     toFilter: async ({ group, oldSecret = false }, { groups }) => ({
       isOfPreviousSecret: oldSecret,
       ...(group !== undefined && { groupId: await groups.find(group) }),
     }),
     examples: [
-      ['keys list', 'with balances and what was spent'],
+      ['keys list', 'with balances and spending'],
       ['keys list --csv > keys.csv', 'for a spreadsheet'],
-      ['keys list --old-secret', 'what a start without GATEWAY_SECRET_PREVIOUS would lock out'],
+      ['keys list --old-secret', 'keys that would stop working without GATEWAY_SECRET_PREVIOUS'],
     ],
   });
-  const show = keys.command('show').description('show one key with its limits');
+  const show = keys.command('show').description('show a key with its limits');
   onAccount(commands, show, (all, id) => all.keys.show(id));
   addExamples(show, [
     ['keys show alice', 'by its name'],
@@ -76,21 +76,21 @@ export function addKeys(program: Command, context: CliContext): void {
   addRotate(keys, commands);
   addSwitches(commands, {
     disable: {
-      what: 'refuse a key from now on; what runs under it may end',
+      what: 'reject a key from now on; its running requests may finish',
       examples: [['keys disable alice', 'until keys enable']],
     },
-    enable: { what: 'let a disabled key in again', examples: [['keys enable alice', 'with the same secret']] },
+    enable: { what: 'accept a disabled key again', examples: [['keys enable alice', 'with the same secret']] },
   });
   addDelete(commands, {
-    what: 'delete a key with its credits, for good; its records stay until the retention ends',
-    examples: [['keys delete alice --yes', 'keys disable can be taken back, this cannot']],
+    what: 'delete a key and its credits permanently; its records stay until they expire',
+    examples: [['keys delete alice --yes', 'unlike keys disable, this cannot be undone']],
   });
 }
 
 function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const { context } = commands;
   const create = addCreditsOption(addGroupOption(addLimitOptions(keys.command('create'), context), context), context)
-    .description('issue a key; its secret is shown this once')
+    .description('create a key; its secret is shown only once')
     .requiredOption('--name <name>', 'a name for the key')
     .action((options: KeyOptions, command: Command) =>
       withAdministration(
@@ -105,43 +105,42 @@ function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {
     );
   addExamples(create, [
     ['keys create --name alice', 'no limits'],
-    ['keys create --name ci --credits 10.00 --rpm 60 --expires 30d', 'prepaid, for a month'],
+    ['keys create --name ci --credits 10.00 --rpm 60 --expires 30d', 'prepaid, valid for a month'],
     ['keys create --name bot --group research', 'within the credits and limits of a group'],
-    ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, and what they may cost'],
+    ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, with a daily budget'],
   ]);
 }
 
 function addUpdate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const { context } = commands;
   const update = addGroupOption(addLimitOptions(keys.command('update'), context), context)
-    .description('change what is named, and nothing else')
+    .description('change the given settings; everything else stays the same')
     .option('--name <name>', 'a name for the key');
   onAccount(commands, update, (all, id, options) => all.keys.update(id, toKeyBody(options)));
   addExamples(update, [
-    ['keys update alice --rpm 120 --expires never', 'a new limit, and no end'],
-    ['keys update alice --spend-per-day none', 'takes a limit away'],
-    ['keys update alice --group research', 'moves it; what runs is charged to the former group'],
+    ['keys update alice --rpm 120 --expires never', 'a new limit, and no expiration'],
+    ['keys update alice --spend-per-day none', 'removes a limit'],
+    ['keys update alice --group research', 'moves it; running requests are charged to the former group'],
   ]);
 }
 
 function addRotate(keys: Command, commands: AccountCommands<OfKeys>): void {
   const rotate = keys
     .command('rotate')
-    .description('give a key a new secret, shown this once; all else stays')
+    .description('give a key a new secret, shown only once; everything else stays the same')
     .option(
       '--grace <duration>',
-      'how long the former secret is still good; without it, not at all',
+      'how long the old secret still works (default: it stops at once)',
       parseDuration(MAX_GRACE_MS),
     );
   onAccount(commands, rotate, (all, id, { grace = 0 }) => all.keys.rotate(id, { grace_seconds: grace / 1000 }));
   addExamples(rotate, [
-    ['keys rotate alice', 'the former secret ends at once'],
-    ['keys rotate alice --grace 24h', 'time to bring the new one everywhere'],
+    ['keys rotate alice', 'the old secret stops working at once'],
+    ['keys rotate alice --grace 24h', 'time to roll out the new one'],
   ]);
 }
 
 const COLUMNS: readonly Column<AdminKey>[] = [
-  { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
   { title: 'GROUP', of: ({ group }) => group?.name ?? '' },
   { title: 'PREFIX', of: ({ prefix }) => prefix },
@@ -174,10 +173,10 @@ function describe(key: AdminKey | IssuedKey, currency: string | undefined): read
     ['name', key.name],
     ['prefix', key.prefix],
     ['group', key.group?.name ?? 'none'],
-    ['former secret until', formatUtcOr('none', toMs(key.former_secret_until))],
+    ['old secret works until', formatUtcOr('none', toMs(key.former_secret_until))],
     ['last used', formatUtcOr('never', toMs(key.last_used_at))],
     ...(key.gateway_secret === 'previous'
-      ? [['known by', 'GATEWAY_SECRET_PREVIOUS alone, until it is used'] as const]
+      ? [['known by', 'GATEWAY_SECRET_PREVIOUS only, until it is next used'] as const]
       : []),
     ...describeAccount(key, currency),
   ];

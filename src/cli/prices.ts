@@ -11,9 +11,7 @@ import { toVisible } from '../core/visible.ts';
 
 /** Adds `prices`, which looks at the prices of models. */
 export function addPrices(program: Command, context: CliContext): void {
-  const prices = program
-    .command('prices')
-    .description('look at the prices of models, which are per million tokens (PRICES_FILE)');
+  const prices = program.command('prices').description('view model prices, per million tokens (PRICES_FILE)');
   addShow(prices, context);
   addCheck(prices, context);
 }
@@ -26,8 +24,8 @@ interface PricedModel {
 function addShow(prices: Command, context: CliContext): void {
   const show = prices
     .command('show')
-    .description('show all prices, or what requests for some models cost')
-    .argument('[models...]', 'names as callers write them; without any, the names and patterns of the file')
+    .description('show all prices, or those that apply to some models')
+    .argument('[models...]', 'model names as callers write them (default: the names and patterns in the file)')
     .action((models: readonly string[], _options: unknown, command: Command) => {
       const { prices: present, modelAliases, backends } = readConfig(context.env);
       if (present === null) throw new CliError('PRICES_FILE is not set, so no model has a price.');
@@ -50,16 +48,16 @@ function addShow(prices: Command, context: CliContext): void {
       printer.note('A running gateway keeps its prices until SIGHUP or a restart.');
     });
   addExamples(show, [
-    ['prices show', 'as PRICES_FILE has them'],
-    ['prices show gpt-4o-2024-08-06 coder', 'after patterns, similar names and aliases'],
+    ['prices show', 'as in PRICES_FILE'],
+    ['prices show gpt-4o-2024-08-06 coder', 'by patterns, similar names and aliases'],
   ]);
 }
 
 function addCheck(prices: Command, context: CliContext): void {
   const check = prices
     .command('check')
-    .description('check a file of prices, and say what it changes')
-    .argument('[file]', 'compared with PRICES_FILE; without it, PRICES_FILE itself is checked')
+    .description('check a price file, and show what it changes')
+    .argument('[file]', 'file to compare with PRICES_FILE (default: check PRICES_FILE itself)')
     .action((named: string | undefined, _options: unknown, command: Command) => {
       const set = context.env['PRICES_FILE'] || undefined;
       const file = named ?? set;
@@ -86,11 +84,11 @@ function addCheck(prices: Command, context: CliContext): void {
           ...(before === null ? [] : formatTable(CHANGE_COLUMNS, changes, paint)),
         ];
       });
-      if (content === null) throw new CliError('The file has mistakes; a gateway would not take it.');
+      if (content === null) throw new CliError('The file has mistakes; the gateway would reject it.');
     });
   addExamples(check, [
-    ['prices check new-prices.json', 'before it takes the place of PRICES_FILE'],
-    ['prices check && kill -HUP "$GATEWAY_PID"', 'only a sound file is read again'],
+    ['prices check new-prices.json', 'before it replaces PRICES_FILE'],
+    ['prices check && kill -HUP "$GATEWAY_PID"', 'reload only a valid file'],
   ]);
 }
 

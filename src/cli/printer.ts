@@ -14,7 +14,7 @@ export interface Printer {
   noteCurrency(config: { readonly prices: { readonly currency: string } | null }): void;
 }
 
-/** Returns a printer with colours on a terminal, unless `--no-color` or `NO_COLOR` refuses them. */
+/** Returns a printer with colors on a terminal, unless `--no-color` or `NO_COLOR` refuses them. */
 export function createPrinter({ env, stdout, stderr }: CliContext, command: Command): Printer {
   const { json = false, color = true }: GlobalOptions = command.optsWithGlobals();
   const isColored = color && stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '';

@@ -21,7 +21,7 @@ import { addUsage } from './usage.ts';
 export const EXIT = { done: 0, failed: 1, wrongUsage: 2, wrongSettings: 78 } as const;
 
 const AFTER_HELP = `
-Settings come from the environment and from .env, as they do for npm start.
+Settings come from the environment and from .env.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
 
@@ -53,7 +53,7 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
     .description(packageJson.description)
     .version(packageJson.version)
     .option('--json', 'print JSON instead of a table')
-    .option('--no-color', 'print without colours (as NO_COLOR=1 does)')
+    .option('--no-color', 'print without colors (as NO_COLOR=1 does)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),

@@ -46,7 +46,7 @@ interface WatchOptions extends ListOptions {
 
 /** Adds `requests`, which shows the records of all callers. */
 export function addRequests(program: Command, context: CliContext): void {
-  const requests = program.command('requests').description('look at the requests of all callers, and cancel them');
+  const requests = program.command('requests').description('view the requests of all callers, and cancel them');
   addList(requests, context);
   addShow(requests, context);
   addCancel(requests, context);
@@ -67,11 +67,11 @@ function addFilters(command: Command): Command {
     )
     .option('--model <model>', 'only requests for this model, as the caller named it')
     .option('--error <code>', 'only requests that ended with this error, as the column ERROR shows it', toErrorCode)
-    .option('--key <key>', 'only requests of this key, by id, prefix or name; or of a caller whose hash begins so')
+    .option('--key <key>', 'only requests of this key (id, prefix or name), or of callers whose hash starts with this')
     .option('--group <group>', 'only requests of this group, by id or name')
     .option('--from <time>', 'only requests that arrived at this time (UTC) or later', parseMoment)
     .option('--until <time>', 'only requests that arrived before this time (UTC)', parseMoment)
-    .option('--limit <n>', `how many, up to 100; without it ${USUAL_LIMIT}`, wholeNumber(1, 100));
+    .option('--limit <n>', `how many, up to 100 (default: ${USUAL_LIMIT})`, wholeNumber(1, 100));
 }
 
 function addList(requests: Command, context: CliContext): void {
@@ -95,18 +95,18 @@ function addList(requests: Command, context: CliContext): void {
       }),
     );
   addExamples(list, [
-    ['requests list --status failed', 'what went wrong lately'],
-    ['requests list --group research --status failed', 'of all keys of a group'],
+    ['requests list --status failed', 'what failed lately'],
+    ['requests list --group research --status failed', 'of all keys in a group'],
     ['requests list --key alice --model llama-3.3-70b', 'of one key, for one model'],
-    ['requests list --error upstream_timeout --from 2026-11-01', 'of one error, since a day'],
-    ['requests list --from 2026-11-01 --csv > november.csv', 'all of them, for a spreadsheet'],
+    ['requests list --error upstream_timeout --from 2026-11-01', 'one error, since a given day'],
+    ['requests list --from 2026-11-01 --csv > november.csv', 'everything, for a spreadsheet'],
   ]);
 }
 
 function addShow(requests: Command, context: CliContext): void {
   const show = requests
     .command('show')
-    .description('show one request')
+    .description('show a request')
     .argument('<id>', 'req_… or resp_…', toId)
     .action((id: RequestId, _options: unknown, command: Command) =>
       withStore(context, async ({ store, config }) => {
@@ -118,13 +118,13 @@ function addShow(requests: Command, context: CliContext): void {
         );
       }),
     );
-  addExamples(show, [['requests show req_…', 'the id is the x-request-id of the reply']]);
+  addExamples(show, [['requests show req_…', 'the id is in the x-request-id header of the reply']]);
 }
 
 function addCancel(requests: Command, context: CliContext): void {
   const cancel = requests
     .command('cancel')
-    .description('mark a running request as cancelled')
+    .description('cancel a running request')
     .argument('<id>', 'req_… or resp_…', toId)
     .action((id: RequestId, _options: unknown, command: Command) =>
       withStore(context, async ({ store, config }) => {
@@ -134,19 +134,19 @@ function addCancel(requests: Command, context: CliContext): void {
         const printer = createPrinter(context, command);
         const named = await nameOne(createNames(store), record);
         printer.show(toJsonWith(config)(named), (paint) => describe(named, config.prices?.currency, paint));
-        printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had ended before, and stays as it is.');
+        printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had already ended and was not changed.');
       }),
     );
   cancel.addHelpText('after', `\n${CANCEL_ASKED}`);
-  addExamples(cancel, [['requests cancel req_…', 'its record ends cancelled']]);
+  addExamples(cancel, [['requests cancel req_…', 'works for a request of any gateway on the database']]);
 }
 
 const CANCEL_ASKED =
-  'The record ends cancelled. The gateway which runs the request hears of it within a second, and stops its call to the backend.';
+  'The gateway that runs the request notices within a second, stops its call to the backend, and ends the record as cancelled.';
 
 function addWatch(requests: Command, context: CliContext): void {
   const watch = addFilters(requests.command('watch'))
-    .description('show the newest requests as they come and end, until Ctrl-C')
+    .description('show the newest requests as they arrive and end, until Ctrl-C')
     .addOption(
       new Option('--every <duration>', 'how often to look').argParser(parseDuration(3_600_000)).default(1000, '1s'),
     )
@@ -168,7 +168,7 @@ function addWatch(requests: Command, context: CliContext): void {
     );
   addExamples(watch, [
     ['requests watch', 'like top, for requests'],
-    ['requests watch --status failed --json', 'a line of JSON for each failure'],
+    ['requests watch --status failed --json', 'one line of JSON per failure'],
   ]);
 }
 
@@ -195,7 +195,7 @@ async function prepareList({ store, administration }: OpenAdministration, option
   return async ({ limit = USUAL_LIMIT, after }) => {
     const page = await store.listAll({ ...query, limit, ...(after !== undefined && { after }) });
     if (page === undefined) {
-      throw new CliError(`More than ${MOST_CALLERS} callers begin with ${key}; give more of the one that you mean.`);
+      throw new CliError(`More than ${MOST_CALLERS} callers start with ${key}; type more of the one you mean.`);
     }
     return { ...page, records: await nameAll(store, page.records) };
   };
@@ -224,7 +224,7 @@ async function findCaller(
     if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
     const page = await store.listAll({ callerPrefix: text, limit: 1 });
     if (page === undefined || page.records.length > 0 || page.hasMore) return text;
-    throw new CliError('There is no key with this id, prefix or name, and no caller whose hash begins so.', {
+    throw new CliError('There is no key with this id, prefix or name, and no caller whose hash starts with this.', {
       cause: error,
     });
   }

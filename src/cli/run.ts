@@ -23,9 +23,9 @@ import {
 export function addRun(program: Command, context: CliContext, onEnd: (status: number) => void): void {
   const run = program
     .command('run')
-    .description('run a coding agent with your backend, with a gateway and settings of its own that end with it')
-    .addArgument(new Argument('<agent>', 'the agent, which must be installed').choices([...AGENTS.keys()]))
-    .argument('[arguments...]', 'what the agent itself gets; write -- before them');
+    .description('run a coding agent on your backend, through a temporary gateway and with settings of its own')
+    .addArgument(new Argument('<agent>', 'the agent to run; it must be installed').choices([...AGENTS.keys()]))
+    .argument('[arguments...]', 'arguments for the agent, after --');
   addTargetOptions(run).action(async (name: string, args: readonly string[], options: TargetOptions) => {
     const agent = AGENTS.get(name);
     const path = findProgram(name, context.env);
@@ -35,11 +35,11 @@ export function addRun(program: Command, context: CliContext, onEnd: (status: nu
     const env = withSettings(pickSettings(context.env, BACKEND_SETTINGS), settingsOf(options));
     onEnd(await withTarget({ env }, options, (target) => runAgent(context, { name, agent, path, args, env, target })));
   });
-  run.addHelpText('after', '\nThe exit status is that of the agent, once it has been started.');
+  run.addHelpText('after', '\nExits with the exit status of the agent once the agent has started.');
   addExamples(run, [
-    ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model of Ollama'],
-    ['run opencode --model qwen3-32b', 'opencode with the backend of the settings'],
-    ['run copilot -- -p "What is in this folder?"', 'Copilot CLI, with arguments of its own'],
+    ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model from Ollama'],
+    ['run opencode --model qwen3-32b', 'opencode with the configured backend'],
+    ['run copilot -- -p "What is in this folder?"', 'Copilot CLI, with arguments for it'],
   ]);
 }
 
@@ -97,7 +97,8 @@ async function runAgent(context: CliContext, { name, agent, path, args, env, tar
     const model = config.defaultModelId ?? found.model;
     const backend = isDemo ? 'the demo backend, where no model runs (--base-url names yours)' : baseUrl;
     const lines = [`${name} with ${model} at ${backend}, as ${gatewayConfig.upstreamDialect}`];
-    if (!callsTools) lines.push(`Warning: the backend lets this model call no tools. ${MEANING.tools}`);
+    if (!callsTools) lines.push(`Warning: the backend does not let this model call tools. ${MEANING.tools}`);
+    if (agent.expected !== undefined) lines.push(agent.expected);
     for (const line of lines) context.stderr.write(`${toVisible(line)}\n`);
     return await runChild({
       path,

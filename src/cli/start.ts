@@ -14,7 +14,7 @@ export function addStart(program: Command): void {
       const { serve } = await import('../process/serve.ts');
       await serve();
     });
-  addExamples(start, [['start', 'with the settings of the environment and of .env']]);
+  addExamples(start, [['start', 'with settings from the environment and .env']]);
 }
 
 /** An environment of production refuses only a demo backend that nobody has asked for. */
@@ -31,7 +31,7 @@ const ONLY_DEMO = {
 export function addDemo(program: Command, { env, stderr }: CliContext): void {
   const demo = program
     .command('demo')
-    .description('start the gateway with its embedded demo backend, whatever UPSTREAM_BASE_URL says')
+    .description('start the gateway with its embedded demo backend, ignoring UPSTREAM_BASE_URL and BACKENDS_FILE')
     .action(async () => {
       if (env['NODE_ENV'] === 'production') {
         stderr.write('Warning: NODE_ENV is production, and no model runs behind the demo backend.\n');
@@ -39,5 +39,5 @@ export function addDemo(program: Command, { env, stderr }: CliContext): void {
       const { serve } = await import('../process/serve.ts');
       await serve(ONLY_DEMO);
     });
-  addExamples(demo, [['demo', 'no model runs behind it, but every client works']]);
+  addExamples(demo, [['demo', 'no model, but every client works']]);
 }

@@ -6,6 +6,7 @@ import { ENV_FILE } from '../config/env-file.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
 import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
+import { isYes } from './confirm.ts';
 import { CliError, UsageError, type CliContext } from './context.ts';
 import type { ExaminationOptions } from '../doctor/examine.ts';
 import type { Examined } from './doctor-report.ts';
@@ -27,10 +28,10 @@ const MAX_TOTAL_MS = 600_000;
 /** Adds the options that name a backend to a command. */
 export function addTargetOptions(command: Command): Command {
   return command
-    .option('--base-url <url>', 'the backend, with its /v1, in place of UPSTREAM_BASE_URL')
-    .option('--key <key>', 'the key for it, in place of UPSTREAM_API_KEY (which other users of the machine cannot see)')
-    .option('--model <model>', 'the model to ask, in place of DEFAULT_MODEL_ID; else the first that is listed')
-    .option('--dialect <name>', 'the dialect of the backend, in place of UPSTREAM_DIALECT')
+    .option('--base-url <url>', 'base URL of the backend, with its /v1 (default: UPSTREAM_BASE_URL)')
+    .option('--key <key>', 'API key for it (default: UPSTREAM_API_KEY, which other users of this machine cannot see)')
+    .option('--model <model>', 'model to ask (default: DEFAULT_MODEL_ID, or the first model that the backend lists)')
+    .option('--dialect <name>', 'dialect of the backend (default: UPSTREAM_DIALECT)')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait for each answer')
         .argParser(parseDuration(600_000))
@@ -60,11 +61,11 @@ export async function withTarget<Result>(
   const target = { config, apiKey, timeoutMs, namesDialect, name: null };
   if (config.backends !== null && baseUrl === undefined) {
     const spec = config.backends.backends.find(({ name }) => backend === undefined || name === backend);
-    if (spec === undefined) throw new CliError(`There is no backend ${backend} in BACKENDS_FILE.`);
+    if (spec === undefined) throw new CliError(`BACKENDS_FILE has no backend named ${backend}.`);
     const apiKeyOfSpec = spec.apiKey ?? apiKey;
     return use({ ...toTargetOf(spec, target), apiKey: apiKeyOfSpec, namedBy: 'BACKENDS_FILE' });
   }
-  if (backend !== undefined) throw new CliError('Without BACKENDS_FILE, backends have no names.');
+  if (backend !== undefined) throw new CliError('--backend needs BACKENDS_FILE, which is not set.');
   if (config.upstreamBaseUrl !== null) {
     const namedBy = baseUrl === undefined ? 'UPSTREAM_BASE_URL' : undefined;
     return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false, namedBy });
@@ -190,7 +191,7 @@ async function expectKeyIsFor({ baseUrl, apiKey, namedBy }: Target, context: Cli
   const isOfFile = [...fileNames].some((name) => env[name] === apiKey);
   if (apiKey === undefined || isOfFile || isThisMachine(new URL(baseUrl).hostname)) return;
   const answer = await ask?.(toVisible(`Send your key, which is not from this file, to ${baseUrl}? [y/N] `));
-  if (/^y(es)?$/i.test(answer?.trim() ?? '')) return;
+  if (isYes(answer)) return;
   throw new CliError(
     toVisible(
       `${file} names the backend ${baseUrl}, and the key is not from that file. Nothing was sent. ` +

@@ -29,12 +29,12 @@ export function addUsage(program: Command, context: CliContext): void {
     .description(
       'show requests, tokens, cost and time, per key and model, by hour, day or month (UTC), and what was rejected',
     )
-    .addOption(new Option('--per <span>', 'how long each line is').choices(['hour', 'day', 'month']).default('day'))
-    .option('--from <time>', 'UTC; by default a day, a month or a year ago, as --per asks', parseMoment)
-    .option('--until <time>', 'UTC; by default now', parseMoment)
-    .addOption(new Option('--key <key>', 'of one key, by id, prefix or name').conflicts('group'))
-    .option('--group <group>', 'of one group, by id or name; * for all groups, each by itself')
-    .addOption(new Option('--by <what>', 'a sum of all of it for each, what cost most first').choices(Object.keys(BY)))
+    .addOption(new Option('--per <span>', 'time span of each row').choices(['hour', 'day', 'month']).default('day'))
+    .option('--from <time>', 'start in UTC (default: a day, a month or a year ago, depending on --per)', parseMoment)
+    .option('--until <time>', 'end in UTC (default: now)', parseMoment)
+    .addOption(new Option('--key <key>', 'only this key, by id, prefix or name').conflicts('group'))
+    .option('--group <group>', 'only this group, by id or name; * for all groups, each on its own')
+    .addOption(new Option('--by <what>', 'one total for each, highest cost first').choices(Object.keys(BY)))
     .action((options: UsageOptions, command: Command) => {
       const { key, by } = options;
       const group = options.group ?? (by === 'group' && key === undefined ? '*' : undefined);
@@ -81,8 +81,8 @@ export function addUsage(program: Command, context: CliContext): void {
   addExamples(usage, [
     ['usage', 'the last 30 days, by day'],
     ['usage --per hour --key alice', 'one key, the last 24 hours'],
-    ['usage --by key', 'what each key used, the last 30 days, and all of them together'],
-    ['usage --by group --from 2026-01-01', 'what each group used since'],
+    ['usage --by key', 'totals per key and overall, for the last 30 days'],
+    ['usage --by group --from 2026-01-01', 'totals per group since that day'],
     ['usage --per month --from 2026-01-01 --csv', 'for a spreadsheet'],
   ]);
 }
@@ -95,7 +95,7 @@ function toSpan(
   // Includes requests that end at this moment.
   const untilMs = until ?? nowMs + 1;
   const fromMs = from ?? untilMs - USUAL_SPAN_MS[per];
-  if (fromMs >= untilMs) command.error('error: the time of --from must be before that of --until');
+  if (fromMs >= untilMs) command.error('error: --from must be earlier than --until');
   return { per, fromMs, untilMs };
 }
 

@@ -227,7 +227,7 @@ function findAuthProblems({ AUTH_MODE, API_KEYS, UPSTREAM_API_KEY }: Settings): 
         'use AUTH_MODE=static with API_KEYS, or every stranger would spend on this key',
     );
   }
-  if (hasKeys) problems.push('API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out');
+  if (hasKeys) problems.push('API_KEYS: apply only with AUTH_MODE=static; set it, or remove them');
   return problems;
 }
 
@@ -255,7 +255,7 @@ function findDemoProblems({ UPSTREAM_BASE_URL, BACKENDS_FILE, HOST, NODE_ENV }: 
 function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): readonly string[] {
   if (!DATABASE_URL.startsWith('postgres')) return [];
   if (!URL.canParse(DATABASE_URL))
-    return ['DATABASE_URL: is not a URL that can be read; are signs in its password escaped?'];
+    return ['DATABASE_URL: is not a valid URL; are special characters in its password escaped?'];
   return GATEWAY_SECRET === undefined
     ? ['GATEWAY_SECRET: must be set with PostgreSQL, the same for all gateways that share the database']
     : [];
@@ -273,7 +273,7 @@ function findWebhookProblems(settings: Settings): readonly string[] {
   }
   if (!WEBHOOK_SECRET.test(ALERT_WEBHOOK_SECRET ?? '')) {
     problems.push(
-      'ALERT_WEBHOOK_SECRET: must be whsec_ and at least 24 bytes in base64, which signs what is sent to ' +
+      'ALERT_WEBHOOK_SECRET: must be whsec_ followed by at least 24 bytes in base64; it signs what is sent to ' +
         'ALERT_WEBHOOK_URL; make one with echo whsec_$(openssl rand -base64 32)',
     );
   }
@@ -299,18 +299,18 @@ function findDoubtful({
 }: Settings): readonly string[] {
   const warnings: string[] = [];
   if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
-    warnings.push('UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end');
+    warnings.push('UPSTREAM_BASE_URL: has no path; most backends need /v1 at the end');
   }
   if (API_KEYS.some((key) => key.length < 16)) {
-    warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed');
+    warnings.push('API_KEYS: has a key of fewer than 16 characters, which can be guessed');
   }
   if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(HOST)) {
     warnings.push('METRICS_PORT: listens on 127.0.0.1 only, since METRICS_TOKEN is not set');
   }
   if (MAX_BODY_BYTES_IN_FLIGHT < FEWEST_BODIES_IN_FLIGHT * MAX_BODY_BYTES) {
     warnings.push(
-      `MAX_BODY_BYTES_IN_FLIGHT: is less than ${FEWEST_BODIES_IN_FLIGHT} times MAX_BODY_BYTES, so that few callers with ` +
-        'large bodies can hold all of it',
+      `MAX_BODY_BYTES_IN_FLIGHT: is less than ${FEWEST_BODIES_IN_FLIGHT} times MAX_BODY_BYTES, so a few callers with ` +
+        'large bodies can use all of it',
     );
   }
   return warnings;

@@ -71,7 +71,7 @@ export const MEANING: Readonly<Record<Name, string>> = {
   model: 'The name may be wrong; --model names another.',
   chat: 'Nothing works.',
   keys: 'Anyone who can reach the backend can use it, so let the gateway check keys.',
-  stream: 'Text comes all at once, or not at all.',
+  stream: 'Text arrives all at once, or not at all.',
   'usage in streams': 'Streamed responses have no usage, and managed keys are charged by an estimate.',
   max_tokens: 'max_output_tokens goes out as max_completion_tokens.',
   max_completion_tokens: 'max_output_tokens goes out as max_tokens.',

@@ -30,7 +30,7 @@ export async function askForModels(backend: Backend): Promise<ModelList> {
   const models = status < 300 ? modelsIn(reply.text) : undefined;
   if (models !== undefined) return { models, reply };
   if (await hasModels({ ...backend, baseUrl: `${backend.baseUrl}/v1` })) {
-    throw new DoctorError(`${backend.baseUrl} lacks its /v1: write ${backend.baseUrl}/v1.`);
+    throw new DoctorError(`${backend.baseUrl} lacks its /v1. Use ${backend.baseUrl}/v1.`);
   }
   if (isPage(reply)) {
     throw new DoctorError(`${backend.baseUrl}/models is a web page: this is not the base URL of a chat backend.`);
@@ -115,7 +115,7 @@ function isPage({ headers, text }: RawReply): boolean {
 function wrongKey(status: number, { apiKey }: Backend): DoctorError {
   return new DoctorError(
     apiKey === undefined
-      ? `The backend wants a key (${status}): give it by --key or UPSTREAM_API_KEY.`
+      ? `The backend needs a key (${status}). Provide it with --key or UPSTREAM_API_KEY.`
       : `The backend does not accept the key (${status}).`,
   );
 }
@@ -124,7 +124,7 @@ function redirected({ status, headers }: RawReply): DoctorError {
   const location = URL.parse(String(headers['location'] ?? ''));
   const target = location === null ? '' : ` to ${location.origin}${location.pathname}`;
   return new DoctorError(
-    `The backend answers with a redirect (${status})${target}, which the gateway does not follow.`,
+    `The backend answers with a redirect (${status})${target}. The gateway does not follow redirects.`,
   );
 }
 

@@ -14,7 +14,7 @@ export async function explainNoAnswer(error: unknown, address: Address): Promise
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);
   if (code === 'ECONNREFUSED') {
-    return `Nothing listens at ${host}: the connection was refused. Does the backend run, and is the port right?`;
+    return `Nothing listens at ${host}: the connection was refused. Is the backend running, and is the port right?`;
   }
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return `The host name ${hostname} could not be resolved.`;
   if (CERTIFICATE.test(code)) return explainCertificate(host, code);
@@ -25,18 +25,18 @@ export async function explainNoAnswer(error: unknown, address: Address): Promise
   if (protocol === 'https:' && /^(?:EPROTO$|ERR_SSL|ERR_TLS)/.test(code))
     return `No TLS connection could be made to ${host}.`;
   if (error instanceof ApiError && error.code === 'upstream_invalid_response') {
-    return `What listens at ${host} does not speak HTTP: is the port right?`;
+    return `What listens at ${host} does not speak HTTP. Is the port right?`;
   }
   const words = error instanceof ApiError ? error.message : 'No answer came.';
   return `${words} (${host}) Is the address right?`;
 }
 
 function explainCertificate(host: string, code: string): string {
-  return `The TLS certificate of ${host} was not accepted (${code}); NODE_EXTRA_CA_CERTS names a file with an authority of your own.`;
+  return `The TLS certificate of ${host} was not accepted (${code}); set NODE_EXTRA_CA_CERTS to a file with your own certificate authority.`;
 }
 
 function explainTimeout(host: string): string {
-  return `${host} did not answer in time: is the address right, and is the backend busy? --timeout gives it longer.`;
+  return `${host} did not answer in time. Is the address right? Is the backend busy? --timeout gives it more time.`;
 }
 
 /** Returns a sentence for an address that answers to the other scheme; undefined for others. */
@@ -44,10 +44,10 @@ export async function explainWrongScheme(address: Address): Promise<string | und
   const { host, protocol } = new URL(address.baseUrl);
   if (protocol === 'https:') {
     const isPlain = await answersOver('http', address);
-    return isPlain ? `${host} speaks plain HTTP, without TLS: write http:// in place of https://.` : undefined;
+    return isPlain ? `${host} speaks plain HTTP, without TLS. Use http:// instead of https://.` : undefined;
   }
   const isTls = await answersOver('https', address);
-  return isTls ? `${host} expects TLS: write https:// in place of http://.` : undefined;
+  return isTls ? `${host} expects TLS. Use https:// instead of http://.` : undefined;
 }
 
 /** Sends no key, since the server is unknown. */

@@ -302,7 +302,7 @@ describe('the admission of managed keys', () => {
           'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD are ' +
           'left until 2026-12-01T00:00:00.000Z.',
       },
-      { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit is reached.' },
+      { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit has been reached.' },
     ];
     for (const { refused, key, ofGroup, said } of rows) {
       it(`with: ${said}`, async () => {

@@ -71,7 +71,7 @@ describe('backends of the file, on the command line', () => {
       expect(await fails({})).to.match(/^ADMIN_TOKEN: must be set/);
       expect(await run('backends')).to.include({ status: 78 });
       const wrong = { ADMIN_TOKEN: 'another-token-canary', PUBLIC_BASE_URL: gateway.url };
-      expect(await fails(wrong)).to.match(/another ADMIN_TOKEN/);
+      expect(await fails(wrong)).to.match(/a different ADMIN_TOKEN/);
       expect(await fails({ ADMIN_TOKEN, PUBLIC_BASE_URL: 'http://127.0.0.1:1' })).to.match(/No gateway answers/);
       expect(await fails({ ADMIN_TOKEN, PUBLIC_BASE_URL: a.baseUrl })).to.match(/No gateway with an admin API/);
     });
@@ -102,7 +102,7 @@ describe('backends of the file, on the command line', () => {
       expect(report.dialect).to.include({ set: 'llamacpp', suggested: 'llamacpp' });
       expect(a.requests.length).to.equal(0);
       const { stderr } = await run('doctor --backend c', { env: { BACKENDS_FILE: file } });
-      expect(stderr).to.contain('There is no backend c in BACKENDS_FILE.');
+      expect(stderr).to.contain('BACKENDS_FILE has no backend named c.');
     });
   });
 });

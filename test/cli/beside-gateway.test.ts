@@ -66,7 +66,7 @@ describe('the command line beside a running gateway', () => {
       expect(listed.stdout.trimEnd().split('\n')).to.have.lengthOf(2);
     }
     expect((await run('usage --from 2026-01-02 --until 2026-01-01', { env })).stderr).to.equal(
-      'error: the time of --from must be before that of --until\n',
+      'error: --from must be earlier than --until\n',
     );
   });
 

@@ -56,12 +56,13 @@ describe('config', () => {
     const path = join(folder, 'secret');
     writeFileSync(path, 'a long enough canary\n');
     const env = { GATEWAY_SECRET_FILE: path, FAILOVER: 'any', PORTT: '1' };
-    const { stdout } = await run('config', { env });
+    const { stdout, stderr } = await run('config', { env });
     expect(stdout).to.match(/^GATEWAY_SECRET +\(hidden\) +GATEWAY_SECRET_FILE$/m);
+    expect(stderr).to.match(/^PORTT: is not a setting; did you mean PORT\?\nFAILOVER: /);
     expect((await run('config check', { env })).stdout).to.equal(
       'PORTT: is not a setting; did you mean PORT?\n' +
         'FAILOVER: is no longer a setting; set "failover" in BACKENDS_FILE; the default is safe\n' +
-        'A start would take these settings.\n',
+        'These settings are valid.\n',
     );
     rmSync(folder, { recursive: true });
   });

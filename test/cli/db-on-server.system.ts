@@ -38,7 +38,7 @@ if (server !== undefined) {
       const { keyId } = await store.createKey(newKeyDraft({ creditsMicro: 1000 }));
       await store.accept(newDraft({ hold: newHold(keyId, 30) }));
       const sound = await run('db check', { env });
-      expect(sound.stdout).to.match(/1 record, 1 key\nThe database is sound, and every ledger adds up\.\n$/);
+      expect(sound.stdout).to.match(/1 record, 1 key\nThe database is intact, and every ledger adds up\.\n$/);
       await database.run('UPDATE keys SET balance_micro = balance_micro - 1, held_micro = held_micro + 2');
       const { status, stdout } = await run('db check', { env });
       expect(stdout).to.match(/its balance is 0\.000969, but its ledger adds up to 0\.00097\./);

@@ -34,7 +34,7 @@ describe('db', () => {
     const store = await shop.open();
     await store.accept(newDraft());
     const { status, stdout } = await run('db check', { env });
-    expect(stdout).to.match(/1 record, 0 keys\nThe database is sound, and every ledger adds up\.\n$/);
+    expect(stdout).to.match(/1 record, 0 keys\nThe database is intact, and every ledger adds up\.\n$/);
     expect(status).to.equal(0);
     expect(JSON.parse((await run('db check --json', { env })).stdout)).to.deep.include({ ok: true, problems: [] });
   });
@@ -49,7 +49,7 @@ describe('db', () => {
     const { status, stdout, stderr } = await run('db check', { env });
     expect(stdout).to.match(/row 1 missing from index requests_of_caller/);
     expect(stdout).not.to.contain('The database is sound');
-    expect(stderr).to.equal('The database is not sound; restore a backup.\n');
+    expect(stderr).to.equal('The database is damaged; restore a backup.\n');
     expect(status).to.equal(1);
   });
 
@@ -75,7 +75,7 @@ describe('db', () => {
     await store.accept(draft);
     const path = join(shop.folder, 'copies', 'today.db');
     const { status, stdout, stderr } = await run(['db', 'backup', path], { env });
-    expect(stdout).to.equal(`${path} is a sound copy of ${shop.file}.\n`);
+    expect(stdout).to.equal(`${path} is a verified copy of ${shop.file}.\n`);
     expect(stderr).to.match(/^Keep the secret with it/);
     expect(status).to.equal(0);
     const copy = await shop.open({ file: path });

@@ -165,7 +165,7 @@ describe('doctor', () => {
       userMessages: 'merged',
     });
     expect((await examine(options)).stdout).to.match(
-      /UPSTREAM_DIALECT is openai, which does not suit: systemRole should be/,
+      /UPSTREAM_DIALECT is openai, which does not fit: systemRole should be/,
     );
   });
 
@@ -175,7 +175,7 @@ describe('doctor', () => {
     expect(report.dialect).to.deep.include({ suggested: 'generic', mismatch: {}, better });
     expect(report.dialects_file).to.deep.equal({ 'my-backend': { extends: 'generic', ...better } });
     expect((await examine()).stdout).to.match(
-      /^UPSTREAM_DIALECT is generic, and the backend takes more than that: systemPlace should be "in-place", /m,
+      /^UPSTREAM_DIALECT is generic, and the backend supports more than that: systemPlace should be "in-place", /m,
     );
   });
 
@@ -279,7 +279,7 @@ describe('doctor', () => {
     expect(report.ok).to.equal(false);
     expect(report.verdict).to.match(/Does not work with OpenAI SDK \(stream\)/);
     const finding = report.findings.find((one: { name: string }) => one.name === 'stream');
-    expect(finding.means).to.equal('Text comes all at once, or not at all.');
+    expect(finding.means).to.equal('Text arrives all at once, or not at all.');
     expect(stderr).to.match(/The backend lacks what every client needs/);
     expect(status).to.equal(1);
   });

@@ -55,7 +55,6 @@ describe('groups', () => {
     expect(await json<AdminGroup>(`groups enable ${made.id}`)).to.include({ status: 'active' });
     const { stdout } = await cli('groups list');
     expect(stdout.split('\n')[1]?.trim().split(/ {2,}/)).to.deep.equal([
-      made.id,
       'lab',
       '0',
       'active',
@@ -84,16 +83,18 @@ describe('groups', () => {
   it('are deleted without keys, after it was said what goes', async () => {
     const { id } = await json<AdminGroup>('groups create --name research --credits 5');
     await json('keys create --name alice --group research');
+    for (const line of ['groups delete research', 'groups delete research --yes']) {
+      expect(await cli(line)).to.deep.include({
+        status: 1,
+        stderr: 'The group research has 1 key. Move or delete them first.\n',
+      });
+    }
+    await json('keys update alice --group none');
     expect(await cli('groups delete research')).to.deep.include({
       status: 1,
-      stderr: `This deletes the group research (${id}) with its balance of 5.00 and its ledger, for good. Add --yes to do it.\n`,
+      stderr: `This permanently deletes the group research (${id}) with its balance of 5.00 and its ledger. Add --yes to do it.\n`,
     });
-    expect(await cli('groups delete research --yes')).to.deep.include({
-      status: 1,
-      stderr: 'The group has keys; move them or delete them first.\n',
-    });
-    await json('keys update alice --group none');
-    expect((await cli('groups delete research --yes')).stdout).to.equal(`${id} is deleted.\n`);
+    expect((await cli('groups delete research --yes')).stdout).to.equal(`${id} was deleted.\n`);
   });
 
   it('ask a person for the name before they go', async () => {
@@ -111,13 +112,15 @@ describe('groups', () => {
       status: 1,
       stderr: 'Nothing was deleted.\n',
     });
-    expect(asked[0]).to.match(/^This deletes the key alice \(key_\w+\), for good\. Type "alice" to do it: $/);
+    expect(asked[0]).to.match(/^This permanently deletes the key alice \(key_\w+\)\. Type "alice" to do it: $/);
     expect(await run('keys delete alice', answering('alice'))).to.include({ status: 0 });
   });
 
   it('get credits, with a ledger of their own', async () => {
     await json('groups create --name research');
-    expect((await cli('credits grant 5 --group research')).stdout).to.equal('The balance of research is 5.00 now.\n');
+    expect((await cli('credits grant 5 --group research --yes')).stdout).to.equal(
+      'research is prepaid now. Its balance is 5.00.\n',
+    );
     await cli('credits adjust -2 --group research --note less');
     const ledger = await json<{ readonly data: readonly { readonly amount: string }[] }>(
       'credits list --group research',
@@ -153,7 +156,9 @@ describe('groups', () => {
 
   for (const command of ['keys', 'groups']) {
     it(`warn when ${command} have fewer tokens per minute than a request without a limit reserves`, async () => {
-      expect((await cli(`${command} create --name few --tpm 4000`)).stderr).to.contain('with --tpm 4000 it never runs');
+      expect((await cli(`${command} create --name few --tpm 4000`)).stderr).to.contain(
+        'with --tpm 4000 it can never run',
+      );
       expect((await cli(`${command} create --name enough --tpm 100000`)).stderr).not.to.contain('never runs');
     });
   }

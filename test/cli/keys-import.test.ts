@@ -61,7 +61,7 @@ describe('keys import', () => {
 
   it('writes the secrets into a file for its owner alone, and shows none', async () => {
     const { stdout, stderr } = await importKeys('name\nalice\nbob\n', ` --out ${out}`);
-    expect(stdout).to.equal(`2 keys made. The secrets are in ${out}, which only you can read.\n`);
+    expect(stdout).to.equal(`2 keys created. The secrets are in ${out}, which only you can read.\n`);
     expect(statSync(out).mode & 0o777).to.equal(0o600);
     const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
     expect(lines[0]).to.equal('name,secret,id');
@@ -79,7 +79,7 @@ describe('keys import', () => {
   it('prints the secrets without a file', async () => {
     const { stdout, stderr } = await importKeys('name\nalice\n');
     expect(stdout).to.match(/^name,secret,id\nalice,rgk_\w{40},key_\w{32}\n$/);
-    expect(stderr).to.equal('The secrets are shown this once. Only hashes of them are kept.\n');
+    expect(stderr).to.equal('The secrets are shown only once. The gateway keeps only hashes of them.\n');
     const { data } = JSON.parse((await importKeys('name\nbob\n', ' --json')).stdout) as { data: readonly IssuedKey[] };
     expect(data.map(({ name, secret }) => [name, secret.length])).to.deep.equal([['bob', 44]]);
   });
@@ -96,8 +96,8 @@ describe('keys import', () => {
       `${file}, line 4, column name: It is empty.`,
       `${file}, line 4, column spend_per_day: It must be an amount such as 10.00, with at most six decimals.`,
       `${file}, line 4, column expires_at: It must be a duration such as 24h or 30d, or a UTC time such as 2027-01-31 or 2027-01-31T12:00Z.`,
-      `${file}, line 5: It has 3 cells, not 9.`,
-      'No key was made.',
+      `${file}, line 5: There are 3 cells instead of 9.`,
+      'No key was created.',
       '',
     ]);
     const wrongKeys = await importKeys(`name,group\ntaken,\nnew,nowhere\ntwice,\ntwice,\n${'x'.repeat(101)},\n`);
@@ -106,7 +106,7 @@ describe('keys import', () => {
       `${file}, line 3, column group: There is no group "nowhere".`,
       `${file}, line 5, column name: Another key has this name.`,
       `${file}, line 6, column name: name may have at most 100 characters.`,
-      'No key was made.',
+      'No key was created.',
       '',
     ]);
     expect([wrongCells.status, wrongKeys.status]).to.deep.equal([1, 1]);
@@ -118,7 +118,7 @@ describe('keys import', () => {
     const { status, stdout } = await importKeys('name\nalice\n', ' --dry-run');
     expect({ status, stdout }).to.deep.equal({
       status: 0,
-      stdout: `${file}: 1 key could be made. Nothing was changed.\n`,
+      stdout: `${file}: 1 key could be created. Nothing was changed.\n`,
     });
     expect(await listKeys()).to.deep.equal([]);
   });
@@ -127,7 +127,7 @@ describe('keys import', () => {
     env = { ...env, AUTH_MODE: 'static', API_KEYS: 'k' };
     const { stderr } = await importKeys('name,tokens_per_minute\nalice,9000\nbob,50\ncarol,60\n', ' --dry-run');
     expect(stderr).to.match(
-      /^The gateway takes such keys with AUTH_MODE=managed only;.*\n.* with --tpm 50 it never runs\.\n$/,
+      /^The gateway accepts these keys only with AUTH_MODE=managed\..*\n.* with --tpm 50 it can never run\.\n$/,
     );
     expect((await importKeys('name\nalice\n', ' --dry-run')).stderr).not.to.include('--tpm');
   });
@@ -135,7 +135,7 @@ describe('keys import', () => {
   it('makes no key where the file for the secrets is there already', async () => {
     writeFileSync(out, 'mine');
     const { status, stderr } = await importKeys('name\nalice\n', ` --out ${out}`);
-    expect(stderr).to.equal(`There is a file ${out} already, which is never overwritten. No key was made.\n`);
+    expect(stderr).to.equal(`${out} already exists and is never overwritten. No key was created.\n`);
     expect(status).to.equal(1);
     expect(readFileSync(out, 'utf8')).to.equal('mine');
     expect(await listKeys()).to.deep.equal([]);
@@ -159,10 +159,14 @@ describe('keys import', () => {
     },
     { name: 'another separator', text: 'name;group\na;b\n', says: /There is no column "name;group"; use .* commas/ },
     { name: 'no name', text: 'group\nresearch\n', says: /, line 1: The column name is missing\./ },
-    { name: 'a column twice', text: 'name,name\na,b\n', says: /, line 1: It names a column twice\./ },
-    { name: 'nothing', text: 'name\n', says: /It has no key: its first line names the columns/ },
+    { name: 'a column twice', text: 'name,name\na,b\n', says: /, line 1: A column is named twice\./ },
+    { name: 'nothing', text: 'name\n', says: /There are no keys. The first line names the columns/ },
     { name: 'an open quote', text: 'name\n"alice\n', says: /, line 2: A quote is not closed/ },
-    { name: 'too many keys', text: `name\n${'x\n'.repeat(1001)}`, says: /It has 1001 keys; at most 1000 go at once\./ },
+    {
+      name: 'too many keys',
+      text: `name\n${'x\n'.repeat(1001)}`,
+      says: /There are 1001 keys; the limit is 1000 at a time\./,
+    },
   ]) {
     it(`refuses a file with ${name}`, async () => {
       const { status, stderr } = await importKeys(text);

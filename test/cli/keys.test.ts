@@ -37,7 +37,7 @@ describe('keys', () => {
     const { status, stdout, stderr } = await cli('keys create --name alice --credits 1');
     const secret = /^secret +(rgk_[0-9A-Za-z]{40})$/m.exec(stdout)?.[1] ?? '';
     expect(status).to.equal(0);
-    expect(stderr).to.equal('The secret is shown this once. Only a hash of it is kept.\n');
+    expect(stderr).to.equal('The secret is shown only once. The gateway keeps only a hash of it.\n');
     const hash = createIdentities(GATEWAY_SECRET, null).keySecret(secret);
     expect(stdout).not.to.contain(hash[0]);
     for (const line of [
@@ -103,7 +103,7 @@ describe('keys', () => {
 
   it('says when the gateway would not look at the key', async () => {
     env = { ...env, AUTH_MODE: 'passthrough' };
-    expect((await cli('keys create --name k')).stderr).to.match(/takes such keys with AUTH_MODE=managed only/);
+    expect((await cli('keys create --name k')).stderr).to.match(/accepts these keys only with AUTH_MODE=managed/);
   });
 
   it('changes what is named alone, and takes limits away', async () => {
@@ -152,10 +152,20 @@ describe('keys', () => {
     expect(stdout)
       .to.match(/^balance +1\.00 EUR$/m)
       .and.to.match(/^spend per day +2\.00 EUR$/m);
-    expect((await cli('credits grant alice 2')).stdout).to.equal('The balance of alice is 3.00 EUR now.\n');
+    expect((await cli('credits grant alice 2')).stdout).to.equal('The balance of alice is now 3.00 EUR.\n');
     for (const line of ['keys list', 'groups list', 'usage', 'requests list', 'credits list alice'])
       expect((await cli(line)).stderr, line).to.equal('Amounts are in EUR.\n');
     expect((await cli('keys list --json')).stderr).to.equal('');
+  });
+
+  it('lists those of a status, and the newest alone', async () => {
+    for (const name of ['a', 'b', 'c']) await json(`keys create --name ${name}`);
+    for (const name of ['a', 'c']) await json(`keys disable ${name}`);
+    const names = async (line: string) => (await json<{ data: AdminKey[] }>(line)).data.map(({ name }) => name);
+    expect(await names('keys list --status disabled')).to.deep.equal(['c', 'a']);
+    expect(await names('keys list --status disabled --limit 1')).to.deep.equal(['c']);
+    expect(await names('keys list --limit 2')).to.deep.equal(['c', 'b']);
+    expect((await cli('keys list --limit 1')).stdout).to.match(/^NAME +GROUP .*\nc +/);
   });
 
   it('finds every key, also when there are more than fit on one page', async () => {
@@ -173,9 +183,9 @@ describe('keys', () => {
     expect(await json('keys enable k')).to.include({ status: 'active' });
     expect(await cli('keys delete k')).to.deep.include({
       status: 1,
-      stderr: `This deletes the key k (${id}), for good. Add --yes to do it.\n`,
+      stderr: `This permanently deletes the key k (${id}). Add --yes to do it.\n`,
     });
-    expect((await cli('keys delete k --yes')).stdout).to.equal(`${id} is deleted.\n`);
+    expect((await cli('keys delete k --yes')).stdout).to.equal(`${id} was deleted.\n`);
     expect((await cli('keys list')).stdout).to.equal('None.\n');
   });
 
@@ -194,8 +204,8 @@ describe('keys', () => {
     it('are granted and corrected, and the ledger lists why', async () => {
       const note = ['--note', 'by invoice', '--reference', 'i-17'];
       const granted = await cli(['credits', 'grant', 'alice', '10.00', ...note]);
-      expect(granted.stdout).to.equal('The balance of alice is 11.00 now.\n');
-      expect((await cli('credits adjust alice -2.5')).stdout).to.equal('The balance of alice is 8.50 now.\n');
+      expect(granted.stdout).to.equal('The balance of alice is now 11.00.\n');
+      expect((await cli('credits adjust alice -2.5')).stdout).to.equal('The balance of alice is now 8.50.\n');
       const { stdout } = await cli('credits list alice');
       const rows = stdout
         .trimEnd()
@@ -218,6 +228,33 @@ describe('keys', () => {
       expect(await json('keys show alice')).to.include({ balance: '6.00' });
     });
 
+    it('make a key prepaid only where somebody confirms it', async () => {
+      await json('keys create --name bob');
+      const why =
+        'bob is not prepaid, so only its limits apply. This makes it prepaid: it stops working once 5 is spent.';
+      expect(await cli('credits grant bob 5')).to.deep.include({ status: 1, stderr: `${why} Add --yes to do it.\n` });
+      const answering = (answer: string) => ({
+        env,
+        nowMs: () => NOW_MS,
+        ask: async (question: string) => {
+          expect(question).to.equal(`${why} Go on? [y/N] `);
+          return answer;
+        },
+      });
+      expect(await run('credits grant bob 5', answering(''))).to.include({ stderr: 'Nothing was changed.\n' });
+      expect(await json('keys show bob')).to.include({ balance: null });
+      expect(await run('credits grant bob 5', answering('y'))).to.include({
+        stdout: 'bob is prepaid now. Its balance is 5.00.\n',
+      });
+    });
+
+    it('ask for the account that an amount alone is for', async () => {
+      expect(await cli('credits grant 1.00')).to.deep.include({
+        status: 2,
+        stderr: 'error: name the key or the group that 1.00 is for\n',
+      });
+    });
+
     it('refuse an amount of nothing', async () => {
       const { status, stderr } = await cli('credits grant alice 0');
       expect(stderr).to.match(/^amount is not valid\. It must be a decimal number .* not zero/);
@@ -234,7 +271,7 @@ describe('keys', () => {
 
     it('are checked against their ledgers, key by key', async () => {
       await json('keys create --name sound --credits 2');
-      expect((await cli('db check')).stdout).to.contain('2 keys\nThe database is sound, and every ledger adds up.');
+      expect((await cli('db check')).stdout).to.contain('2 keys\nThe database is intact, and every ledger adds up.');
       const { id } = await json('keys show alice');
       shop.tamper(`UPDATE ledger SET amount_micro = 900000 WHERE seq = 1`);
       const { status, stdout } = await cli('db check');

@@ -111,7 +111,7 @@ describe('responses-gateway, as a process', () => {
     expect(checked.status).to.equal(0);
     const again = await runProcess(args);
     expect(again).to.include({ status: 1, stdout: '' });
-    expect(again.stderr).to.match(/^There is a file \.env already/);
+    expect(again.stderr).to.match(/^\.env already exists/);
     expect(readFileSync(join(folder, '.env'), 'utf8')).to.equal(written);
     await backend.close();
   });

@@ -89,7 +89,7 @@ describe('prices', () => {
     expect(stdout).to.include(`${other}: models["slow"] must have output`);
     expect({ status, stderr }).to.deep.equal({
       status: 1,
-      stderr: 'The file has mistakes; a gateway would not take it.\n',
+      stderr: 'The file has mistakes; the gateway would reject it.\n',
     });
     const { ok, problems } = JSON.parse((await run(`prices check ${other} --json`)).stdout);
     expect({ ok, count: problems.length }).to.deep.equal({ ok: false, count: 2 });

@@ -47,7 +47,7 @@ describe('the command line', () => {
     { line: 'doctor --timeout 1h', says: /--timeout.*It must be a duration.*, up to 10 minutes\./ },
     { line: 'db migrate --dry-run', says: /--dry-run and --restart go with --to or --from/ },
     { line: 'db migrate --restart', says: /--dry-run and --restart go with --to or --from/ },
-    { line: 'usage --from 2026-01-02 --until 2026-01-01', says: /the time of --from must be before that of --until/ },
+    { line: 'usage --from 2026-01-02 --until 2026-01-01', says: /--from must be earlier than --until/ },
     { line: 'usage --key a --group b', says: /'--key <key>' cannot be used with option '--group <group>'/ },
     { line: 'credits grant alice', says: /missing required argument 'amount'/ },
     { line: 'credits grant 5 --key alice --group research', says: /'--key <key>' cannot be used with option '--group/ },

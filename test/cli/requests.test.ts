@@ -117,12 +117,12 @@ describe('requests', () => {
     const { requestId } = await accept();
     const { status, stdout, stderr } = await run(`requests cancel ${requestId}`, { env });
     expect(stdout).to.match(/^cancel asked for +\d{4}-/m);
-    expect(stderr).to.match(/hears of it within a second/);
+    expect(stderr).to.match(/notices within a second/);
     expect(status).to.equal(0);
     await store.finish(requestId, newOutcome());
     const again = await run(`requests cancel ${requestId}`, { env });
     expect(again.stdout).to.match(/^status +cancelled$/m);
-    expect(again.stderr).to.equal('It had ended before, and stays as it is.\n');
+    expect(again.stderr).to.equal('It had already ended and was not changed.\n');
   });
 
   for (const line of ['requests show', 'requests cancel']) {

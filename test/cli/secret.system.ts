@@ -25,7 +25,7 @@ const OF_KEYS = [
   'keys disable k',
   'keys enable k',
   'keys delete k --yes',
-  'credits grant k 5',
+  'credits grant k 5 --yes',
   'credits adjust k -5',
   'credits list k',
   'usage',
@@ -118,7 +118,7 @@ function describeSecret(
     it('can be given up by a command that says what is lost, and taken back by the same', async () => {
       const { status, stdout, stderr } = await cli('db accept-secret', OTHER);
       expect(stdout).to.match(
-        / belongs to this GATEWAY_SECRET now\.\nLost is what was made .*, also of 1 key:\n- Keys: /,
+        / now belongs to this GATEWAY_SECRET\.\nWhat was made with the former secret is lost, including that of 1 key:\n- Keys: /,
       );
       expect(stderr).to.match(/^Nothing was deleted: .*\n$/);
       expect(status).to.equal(0);
@@ -149,7 +149,9 @@ function describeSecret(
 
     it('need not be accepted where the database knows it', async () => {
       const { status, stdout } = await cli('db accept-secret', FIRST);
-      expect(stdout).to.match(/ belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost\.\n$/);
+      expect(stdout).to.match(
+        / already belongs to this GATEWAY_SECRET\. Nothing was changed, and nothing is lost\.\n$/,
+      );
       expect(status).to.equal(0);
       expect(JSON.parse((await cli('db accept-secret --json', FIRST)).stdout)).to.deep.include({
         accepted: false,
@@ -228,7 +230,7 @@ describe('the command line in a folder without a database', () => {
       const path = join(folder, 'data/gateway.db');
       const { status, stdout, stderr } = await run(line, { env: { DATABASE_URL: `file:${path}` } });
       expect(stderr).to.equal(
-        `DATABASE_URL: names ${path}, where there is no database; a start of the gateway, or db migrate, makes one\n`,
+        `DATABASE_URL: names ${path}, which does not exist; starting the gateway or db migrate creates it\n`,
       );
       expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' });
       expect(readdirSync(folder)).to.deep.equal([]);

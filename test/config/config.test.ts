@@ -15,7 +15,7 @@ const WEBHOOK = {
   ALERT_WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}`,
 };
 const NO_WEBHOOK_SECRET =
-  'ALERT_WEBHOOK_SECRET: must be whsec_ and at least 24 bytes in base64, which signs what is sent to ' +
+  'ALERT_WEBHOOK_SECRET: must be whsec_ followed by at least 24 bytes in base64; it signs what is sent to ' +
   'ALERT_WEBHOOK_URL; make one with echo whsec_$(openssl rand -base64 32)';
 const STATIC = { ...BACKEND, AUTH_MODE: 'static' };
 
@@ -253,7 +253,7 @@ describe('readConfig', () => {
     },
     {
       env: { DATABASE_URL: 'postgres://user:canary@[db/x', GATEWAY_SECRET: 'a long enough secret' },
-      problem: 'DATABASE_URL: is not a URL that can be read; are signs in its password escaped?',
+      problem: 'DATABASE_URL: is not a valid URL; are special characters in its password escaped?',
     },
     { env: { WORKERS: '0' }, problem: 'WORKERS: must be a whole number from 1 to 64 (it is "0")' },
     {
@@ -293,10 +293,10 @@ describe('readConfig', () => {
     },
     { env: STATIC, problem: 'API_KEYS: must name at least one key with AUTH_MODE=static' },
     { env: { ...STATIC, API_KEYS: ',' }, problem: 'API_KEYS: must name at least one key with AUTH_MODE=static' },
-    { env: { API_KEYS: 'canary' }, problem: 'API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out' },
+    { env: { API_KEYS: 'canary' }, problem: 'API_KEYS: apply only with AUTH_MODE=static; set it, or remove them' },
     {
       env: { AUTH_MODE: 'managed', API_KEYS: 'canary' },
-      problem: 'API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out',
+      problem: 'API_KEYS: apply only with AUTH_MODE=static; set it, or remove them',
     },
     { env: { ...STATIC, API_KEYS_FILE: '/nowhere/keys' }, problem: 'API_KEYS_FILE: cannot be read' },
     {
@@ -513,11 +513,11 @@ describe('readConfig', () => {
   const doubts: readonly { env: Environment; warnings: readonly string[] }[] = [
     {
       env: { UPSTREAM_BASE_URL: 'https://backend.test/' },
-      warnings: ['UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end'],
+      warnings: ['UPSTREAM_BASE_URL: has no path; most backends need /v1 at the end'],
     },
     {
       env: { ...STATIC, API_KEYS: 'short' },
-      warnings: ['API_KEYS: has a key of less than 16 characters, which can be guessed'],
+      warnings: ['API_KEYS: has a key of fewer than 16 characters, which can be guessed'],
     },
     { env: { ...STATIC, HOST: '0.0.0.0', API_KEYS: 'long-enough-to-hold' }, warnings: [] },
     { env: { ...STATIC, API_KEYS: 'a-key-of-many-characters' }, warnings: [] },
@@ -539,7 +539,7 @@ describe('readConfig', () => {
     {
       env: { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '7999' },
       warnings: [
-        'MAX_BODY_BYTES_IN_FLIGHT: is less than 8 times MAX_BODY_BYTES, so that few callers with large bodies can hold all of it',
+        'MAX_BODY_BYTES_IN_FLIGHT: is less than 8 times MAX_BODY_BYTES, so a few callers with large bodies can use all of it',
       ],
     },
     { env: { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '8000' }, warnings: [] },

@@ -61,14 +61,14 @@ describe('the first contact of the doctor', () => {
       const host = await listenRaw(() => {});
       server.close();
       expect(await sentenceFor(`http://${host}/v1`)).to.equal(
-        `Nothing listens at ${host}: the connection was refused. Does the backend run, and is the port right?`,
+        `Nothing listens at ${host}: the connection was refused. Is the backend running, and is the port right?`,
       );
     });
 
     it('says that it is no HTTP what answers', async () => {
       const host = await listenRaw((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'));
       expect(await sentenceFor(`http://${host}/v1`)).to.equal(
-        `What listens at ${host} does not speak HTTP: is the port right?`,
+        `What listens at ${host} does not speak HTTP. Is the port right?`,
       );
     });
 
@@ -80,15 +80,13 @@ describe('the first contact of the doctor', () => {
     it('says that no answer came in time', async () => {
       const host = await listenRaw(() => {});
       expect(await sentenceFor(`http://${host}/v1`, '--timeout', '1s')).to.match(
-        new RegExp(`^${host} did not answer in time: .*--timeout`),
+        new RegExp(`^${host} did not answer in time. .*--timeout`),
       );
     });
 
     it('says that TLS is expected', async () => {
       const host = await listenTls();
-      expect(await sentenceFor(`http://${host}/v1`)).to.equal(
-        `${host} expects TLS: write https:// in place of http://.`,
-      );
+      expect(await sentenceFor(`http://${host}/v1`)).to.equal(`${host} expects TLS. Use https:// instead of http://.`);
     });
 
     it('says that TLS is expected where a 400 says so to plain HTTP (nginx, Go)', async () => {
@@ -105,15 +103,13 @@ describe('the first contact of the doctor', () => {
           }
         });
       });
-      expect(await sentenceFor(`http://${host}/v1`)).to.equal(
-        `${host} expects TLS: write https:// in place of http://.`,
-      );
+      expect(await sentenceFor(`http://${host}/v1`)).to.equal(`${host} expects TLS. Use https:// instead of http://.`);
     });
 
     it('says that the certificate was not accepted, and how it can be', async () => {
       const host = await listenTls();
       expect(await sentenceFor(`https://${host}/v1`)).to.match(
-        /^The TLS certificate of 127\.0\.0\.1:\d+ was not accepted \(\w*SELF_SIGNED\w*\); NODE_EXTRA_CA_CERTS /,
+        /^The TLS certificate of 127\.0\.0\.1:\d+ was not accepted \(\w*SELF_SIGNED\w*\); set NODE_EXTRA_CA_CERTS /,
       );
     });
 
@@ -134,7 +130,7 @@ describe('the first contact of the doctor', () => {
     it('says that TLS is not expected, and shows the key to nobody but the address it was given for', async () => {
       backend.always({ json: MODELS });
       const sentence = await sentenceFor(backend.baseUrl.replace('http:', 'https:'), '--key', KEY);
-      expect(sentence).to.match(/^127\.0\.0\.1:\d+ speaks plain HTTP, without TLS: write http:\/\/ in place of https/);
+      expect(sentence).to.match(/^127\.0\.0\.1:\d+ speaks plain HTTP, without TLS\. Use http:\/\/ instead of https/);
       expect(backend.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined]);
     });
 
@@ -158,7 +154,7 @@ describe('the first contact of the doctor', () => {
       it(`suggests the /v1 where ${what} is without it, and shows nobody the key for that`, async () => {
         serve({ '/models': models, '/v1/models': { json: MODELS } });
         const root = backend.baseUrl.replace('/v1', '');
-        expect(await sentenceFor(root, '--key', KEY)).to.equal(`${root} lacks its /v1: write ${root}/v1.`);
+        expect(await sentenceFor(root, '--key', KEY)).to.equal(`${root} lacks its /v1. Use ${root}/v1.`);
         expect(backend.requests.at(-1)?.headers.authorization).to.equal(undefined);
       });
     }
@@ -179,7 +175,7 @@ describe('the first contact of the doctor', () => {
       const location = 'https://other.test/v1/models?token=canary';
       serve({ '/v1/models': { json: {}, status: 301, headers: { location } } });
       expect(await sentenceFor(backend.baseUrl)).to.match(
-        /redirect \(301\) to https:\/\/other\.test\/v1\/models, which the gateway does not follow\.$/,
+        /redirect \(301\) to https:\/\/other\.test\/v1\/models\. The gateway does not follow redirects\.$/,
       );
     });
 
@@ -187,7 +183,7 @@ describe('the first contact of the doctor', () => {
       it(`says after a ${status} that a key is wanted, or that this one is wrong`, async () => {
         serve({ '/v1/models': { json: { error: { message: `bad key ${KEY}` } }, status } });
         expect(await sentenceFor(backend.baseUrl)).to.equal(
-          `The backend wants a key (${status}): give it by --key or UPSTREAM_API_KEY.`,
+          `The backend needs a key (${status}). Provide it with --key or UPSTREAM_API_KEY.`,
         );
         expect(await sentenceFor(backend.baseUrl, '--key', KEY)).to.equal(
           `The backend does not accept the key (${status}).`,

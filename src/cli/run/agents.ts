@@ -3,6 +3,8 @@ import { writeCodex } from '../snippets.ts';
 export interface Agent {
   /** What is installed when its program is missing. */
   readonly install: string;
+  /** A warning of its own that a user need not mind. */
+  readonly expected?: string;
   readonly configure: (gateway: AgentGateway, folder: string) => Configuration;
 }
 
@@ -27,11 +29,12 @@ export const KEY_VARIABLE = 'GATEWAY_API_KEY';
  * The coding agents, by the names of their programs. Each keeps all of its own files in one folder.
  * Their home folder stays, since the tools that they run need it.
  */
-export const AGENTS: ReadonlyMap<string, Agent> = new Map([
+export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
   [
     'codex',
     {
       install: 'npm install -g @openai/codex',
+      expected: 'Codex may warn that it has no metadata for this model. That is expected.',
       configure: ({ baseUrl, model }, folder) => ({
         files: { 'config.toml': `check_for_update_on_startup = false\n${writeCodex(baseUrl, model)}\n` },
         env: { CODEX_HOME: folder },
