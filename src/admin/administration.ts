@@ -32,6 +32,8 @@ export interface AccountActions<Kind extends AccountKind> {
   delete(id: Kind['shown']['id']): Promise<Kind['deleted']>;
   /** Throws ApiError `duplicate_request` when the reference is taken. */
   credit(id: Kind['shown']['id'], body: unknown): Promise<Kind['shown']>;
+  /** Takes what is left, so that the account is not prepaid any more. */
+  endCredits(id: Kind['shown']['id']): Promise<Kind['shown']>;
   showLedger(id: Kind['shown']['id'], query: LedgerQuery): Promise<Ledger>;
 }
 
@@ -256,12 +258,22 @@ interface AccountCalls<Kind extends AccountKind, Stored> {
 /** Returns what is done alike with keys and with groups. */
 function actionsOf<Kind extends AccountKind, Stored>(
   calls: AccountCalls<Kind, Stored>,
-): Pick<AccountActions<Kind>, 'show' | 'update' | 'credit' | 'showLedger'> {
+): Pick<AccountActions<Kind>, 'show' | 'update' | 'credit' | 'endCredits' | 'showLedger'> {
   const { nowMs, toShown, known } = calls;
   return {
     show: async (id) => toShown(known(await calls.find(id))),
     update: async (id, body) => toShown(known(await calls.update(id, body))),
     credit: async (id, body) => toShown(known(await calls.credit(id, toEntry(body, nowMs())).catch(explainRange))),
+    async endCredits(id) {
+      const end: CreditEntry = {
+        kind: 'adjust',
+        amountMicro: 0,
+        isEnd: true,
+        note: 'no longer prepaid',
+        createdAtMs: nowMs(),
+      };
+      return toShown(known(await calls.credit(id, end)));
+    },
     showLedger: async (id, query) => toLedger(known(await calls.listLedger(id, query))),
   };
 }

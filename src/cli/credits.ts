@@ -40,6 +40,7 @@ export function addCredits(program: Command, context: CliContext): void {
     parse: parseAmountText,
   });
   addEntry(credits, context, { kind: 'adjust', what: 'correct the balance, up or down', parse: parseSignedAmountText });
+  addEnd(credits, context);
   addList(credits, context);
 }
 
@@ -93,6 +94,24 @@ function addEntry(credits: Command, context: CliContext, { kind, what, parse }: 
   ]);
 }
 
+function addEnd(credits: Command, context: CliContext): void {
+  const end = addAccountOptions(credits.command('end'))
+    .description('take what is left, so that a key or a group is no longer prepaid and only its limits apply')
+    .argument('[key]', WHICH)
+    .option('--yes', 'do not ask for confirmation')
+    .action((named: string | undefined, options: EntryOptions, command: Command) =>
+      withAdministration(context, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options, command);
+        const { name, balance } = await account.show();
+        const left = formatMoney(balance ?? '', config.prices?.currency);
+        const what = `This takes the balance of ${left} from ${name}, which can then spend without credits, within its limits.`;
+        if (balance !== null) await confirm(context, { what, yes: options.yes === true });
+        createPrinter(context, command).show(await account.endCredits(), () => [`${name} is not prepaid.`]);
+      }),
+    );
+  addExamples(end, [['credits end alice', 'the way back from a grant']]);
+}
+
 function describeNew(name: string, amount: string): string {
   return `${name} is not prepaid, so only its limits apply. This makes it prepaid: it stops working once ${amount} is spent.`;
 }
@@ -122,6 +141,7 @@ function parseArgument<Value>(
 interface CreditedAccount {
   show(): Promise<AdminKey | AdminGroup>;
   credit(body: CreditKey): Promise<AdminKey | AdminGroup>;
+  endCredits(): Promise<AdminKey | AdminGroup>;
   listLedger(query: LedgerQuery): Promise<Ledger>;
 }
 
@@ -144,6 +164,7 @@ function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: 
   return {
     show: () => actions.show(id),
     credit: (body) => actions.credit(id, body),
+    endCredits: () => actions.endCredits(id),
     listLedger: (query) => actions.showLedger(id, query),
   };
 }

@@ -149,6 +149,8 @@ export interface CreditEntry {
   readonly kind: 'grant' | 'adjust';
   /** Not zero; a grant is positive. */
   readonly amountMicro: number;
+  /** Takes whatever is left in the place of the amount, and the account is not prepaid from then on. */
+  readonly isEnd?: true;
   readonly note: string;
   /** Unique within the key, so that a retry is safe. A carry drops it. */
   readonly reference?: string;

@@ -47,6 +47,7 @@ export const COMMAND_ROWS: readonly CommandRow[] = [
   { name: 'db accept-secret', args: '', prints: { object: 'secret_acceptance' } },
   { name: 'credits grant', args: '5 --key alice --yes', prints: KEY },
   { name: 'credits adjust', args: '-2 --group research --yes', prints: GROUP },
+  { name: 'credits end', args: '--group research --yes', prints: GROUP },
   { name: 'credits list', args: '--group research', prints: LIST },
   { name: 'usage', args: '--key alice', prints: LIST },
   { name: 'requests list', args: '--group research', prints: LIST },

@@ -246,6 +246,10 @@ describe('keys', () => {
       expect(await run('credits grant bob 5', answering('y'))).to.include({
         stdout: 'bob is prepaid now. Its balance is 5.00.\n',
       });
+      expect((await cli('credits end bob')).stderr).to.match(/^This takes the balance of 5\.00 from bob.* Add --yes/);
+      expect((await cli('credits end bob --yes')).stdout).to.equal('bob is not prepaid.\n');
+      expect(await json('keys show bob')).to.include({ balance: null });
+      expect(await cli('db check')).to.include({ status: 0 });
     });
 
     it('ask for the account that an amount alone is for', async () => {

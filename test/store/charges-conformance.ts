@@ -168,6 +168,22 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       });
     });
 
+    it('ends the credits of a key, also while it runs, and begins them anew', async () => {
+      const keyId = await makeKey({ creditsMicro: 100 });
+      const { requestId } = await accepted({ hold: newHold(keyId, 30) });
+      const end = { kind: 'adjust', amountMicro: 0, isEnd: true, note: 'end', createdAtMs: 1 } as const;
+      for (let times = 0; times < 2; times += 1)
+        expect(await store.credit(keyId, end)).to.include({ balanceMicro: null, heldMicro: 30 });
+      const sum = (await ledgerOf(keyId)).reduce((total, { amountMicro }) => total + amountMicro, 0);
+      expect(sum, 'what the ledger adds up to').to.equal(0);
+      const grant = { kind: 'grant', amountMicro: 50, note: '', createdAtMs: 1 } as const;
+      expect(await store.credit(keyId, grant)).to.include({ balanceMicro: 20, heldMicro: 30 });
+      await expectToAddUp(keyId);
+      await store.credit(keyId, end);
+      await store.finish(requestId, ended({ costMicro: 12 }));
+      expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 0, spentTodayMicro: 12 });
+    });
+
     describe('accept', () => {
       const expired = { expiresAtMs: NOON_MS };
       const limited = (limits: Partial<KeyLimits>) => ({ limits: { ...NO_LIMITS, ...limits } });

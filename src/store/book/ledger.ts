@@ -10,12 +10,20 @@ export const CARRY_STEP = 100;
 export const LOOK_AT_KEYS = 100;
 
 /**
- * Adds credits, and returns those that the account now has to spend. Throws RangeError, and changes
+ * Adds credits, or ends them, and returns those that the account now has to spend. Throws RangeError, and changes
  * nothing, when the balance would be too large.
  */
 export function addCredit(funding: Funding, account: Account, entry: CreditEntry): number {
   const { kind, amountMicro, note, reference = null, createdAtMs } = entry;
-  const { seq: key } = account;
+  const { seq: key, balanceMicro, heldMicro } = account;
+  if (entry.isEnd === true) {
+    if (balanceMicro === null) return 0;
+    // What runs returns nothing to a balance that is gone.
+    funding.enter({ key, kind: 'release', amountMicro: heldMicro, note: END_NOTE, createdAtMs });
+    funding.enter({ key, kind, amountMicro: -(balanceMicro + heldMicro), note, reference, createdAtMs });
+    funding.write(key, { ...account, balanceMicro: null });
+    return 0;
+  }
   const credited = credit(account, amountMicro);
   funding.write(key, credited.funds);
   funding.enter({ key, kind, amountMicro, note, reference, createdAtMs });
@@ -23,6 +31,8 @@ export function addCredit(funding: Funding, account: Account, entry: CreditEntry
   funding.enter({ key, kind: 'reserve', amountMicro: -credited.reservedMicro, note: reservedNote, createdAtMs });
   return (credited.funds.balanceMicro ?? 0) + credited.funds.heldMicro;
 }
+
+const END_NOTE = 'held when it was no longer prepaid';
 
 export interface Carry {
   readonly seq: number;

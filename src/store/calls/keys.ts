@@ -50,7 +50,8 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
   }
 
   async function credit(accountId: AccountId, entry: CreditEntry): Promise<boolean> {
-    if (entry.amountMicro === 0) throw new RangeError('an entry of the ledger must have an amount');
+    if (entry.amountMicro === 0 && entry.isEnd !== true)
+      throw new RangeError('an entry of the ledger must have an amount');
     checkAmount(entry.kind === 'grant' ? entry.amountMicro : Math.abs(entry.amountMicro));
     const credited = await queue.call(['credit', accountId, entry]);
     if (credited !== 'repeated') return credited !== null;
