@@ -28,7 +28,7 @@ export function withCurrentKey(spec: BackendSpec, { readKeyFile, nowMs, log }: C
       if (read === undefined && !isLost)
         log.error(
           { file: apiKeyFile },
-          'the file with the key of the backend cannot be read or holds no key: the key of before is sent',
+          'the file with the key of the backend cannot be read or holds no key, so the former key is sent',
         );
       isLost = read === undefined;
       apiKey = read ?? apiKey;

@@ -29,7 +29,7 @@ export function describeStart({
     `Responses gateway at ${url}`,
     `  backend   ${describeBackend(config, demo)}`,
     `  keys      ${describeKeys(config)}`,
-    `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost at the end' : showDatabase(config.databaseUrl)}`,
+    `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost when the gateway stops' : showDatabase(config.databaseUrl)}`,
     `  console   ${clientUrl}/console`,
     `  docs      ${clientUrl}/docs`,
     ...(workers === 1 ? [] : [`  workers   ${workers} processes share the port`]),

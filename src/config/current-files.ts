@@ -56,10 +56,11 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
     { content, problems }: TableFile<Content>,
     describe: (content: Content, before: Content | null) => Readonly<Record<string, unknown>>,
   ): void {
-    if (content === null) return log.error({ problems }, `${setting} has mistakes: what it said before still holds`);
+    if (content === null)
+      return log.error({ problems }, `${setting} has mistakes, so its former content stays in effect`);
     const before = current.present;
     current.replace(content);
-    log.info(describe(content, before), `${setting} was read: it holds from now on`);
+    log.info(describe(content, before), `${setting} was read and is in effect`);
   }
 
   return {
@@ -78,7 +79,7 @@ export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
       const dialects = parametersOf(dialect, backends.present);
       if (modelsFile !== null) read('MODELS_FILE', models, readModelsFile(modelsFile, dialects), countModels);
       if (!hasKeysFile && pricesFile === null && modelsFile === null && backendsFile === null)
-        log.info({}, 'there is no API_KEYS_FILE, BACKENDS_FILE, PRICES_FILE or MODELS_FILE to be read again');
+        log.info({}, 'there is no API_KEYS_FILE, BACKENDS_FILE, PRICES_FILE or MODELS_FILE to read again');
     },
   };
 }

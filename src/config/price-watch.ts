@@ -40,7 +40,7 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
   return () => clearInterval(timer);
 }
 
-const DIFFERENT = 'other gateways on the database go by other prices: give all of them the same PRICES_FILE';
+const DIFFERENT = 'other gateways on the database have different prices; give all of them the same PRICES_FILE';
 
 function versionOf({ present }: PriceWatchOptions['prices']): string {
   if (present === null) return 'none';

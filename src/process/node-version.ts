@@ -6,5 +6,5 @@ const LEAST_MINOR = 20;
 export function findNodeProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > LEAST_MAJOR || (major === LEAST_MAJOR && minor >= LEAST_MINOR)) return undefined;
-  return `The gateway needs Node ${LEAST_MAJOR}.${LEAST_MINOR} or newer, and this is ${version}. In a clone of the repository, npm ci brings a newer one for npm start.`;
+  return `The gateway needs Node ${LEAST_MAJOR}.${LEAST_MINOR} or newer; this is ${version}. In a clone of the repository, npm ci installs a newer one for npm start.`;
 }

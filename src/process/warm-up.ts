@@ -5,7 +5,7 @@ import { findNodeProblem } from './node-version.ts';
 import { KEEP_YOUNG, keepRequestsYoung } from './young-objects.ts';
 
 if (findNodeProblem(process.versions.node) === undefined) {
-  console.error('Compiling the gateway, so that its first start is quick. This takes some seconds …');
+  console.error('Compiling the gateway so that its first start is fast. This takes a few seconds …');
   keepRequestsYoung();
   const { keepCompiled } = await import('./compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);

@@ -140,7 +140,7 @@ describe('MODELS_FILE', () => {
     expect(lines.at(-1)).to.deep.equal({
       level: 'error',
       fields: { problems: ['MODELS_FILE: models["m"].context_window must be >= 1'] },
-      message: 'MODELS_FILE has mistakes: what it said before still holds',
+      message: 'MODELS_FILE has mistakes, so its former content stays in effect',
     });
     write({ m: { context_window: 6 }, n: {} });
     files.reload({});

@@ -41,7 +41,7 @@ describe('watchPrices', () => {
     await until(() => versions.length > before + more);
   };
 
-  it('says once that others go by other prices, again when that changes, and when it is over', async () => {
+  it('says once that others have different prices, again when that changes, and when it is over', async () => {
     watch();
     await rounds(2);
     expect(said).to.deep.equal([]);
@@ -52,8 +52,8 @@ describe('watchPrices', () => {
     others = [];
     await rounds(3);
     expect(said).to.deep.equal([
-      'warn: other gateways on the database go by other prices: give all of them the same PRICES_FILE ["a"]',
-      'warn: other gateways on the database go by other prices: give all of them the same PRICES_FILE ["a","b"]',
+      'warn: other gateways on the database have different prices; give all of them the same PRICES_FILE ["a"]',
+      'warn: other gateways on the database have different prices; give all of them the same PRICES_FILE ["a","b"]',
       'info: all gateways on the database have the same prices again',
     ]);
   });
