@@ -9,7 +9,7 @@ import type { ChatBackend } from './backend/chat.ts';
 import { onlyBackend, openBackends } from './backend/open.ts';
 import { openAlerts } from './alerts/open.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
-import type { KeyOwner } from './backend/failures.ts';
+import type { KeyOwner } from './backend/request-headers.ts';
 import { lookUp } from './backend/lookup.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
@@ -28,8 +28,6 @@ import { createAuthenticator } from './access/authenticate.ts';
 import { describeBackends } from './admin/backends.ts';
 import { describeLimits } from './admin/limits.ts';
 import { createLoad } from './access/load.ts';
-import { createProxies } from './http/passthrough/proxies.ts';
-import { createProxy, type Proxy } from './http/passthrough/relay.ts';
 import type { Addresses } from './http/addresses.ts';
 import { createServers } from './http/servers.ts';
 import type { Services } from './http/services.ts';
@@ -131,7 +129,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const isDemo = isDemoOf(config);
   const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
   const keyOwner: KeyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
-  const { backends, failover, relayOf, connections } = openBackends<Proxy>({
+  const { backends, failover } = openBackends({
     ...config,
     specs: files.backends.present?.backends ?? [
       onlyBackend({
@@ -148,7 +146,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     nowMs: steadyMs,
     log,
     onRest: (change) => void alerts.noteRest(change),
-    createRelay: createProxy,
   });
   files.backends.onReplace((table) => {
     if (table !== null) backends.replace(table.backends);
@@ -164,7 +161,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     backends,
     stats,
     counted: wantsMetrics(config)
-      ? { backend: backends, relay: { connections }, webSockets: sockets, store: records, alerts }
+      ? { backend: backends, relay: backends.forwards, webSockets: sockets, store: records, alerts }
       : null,
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
@@ -270,7 +267,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       demo: isDemo,
       backends,
       inputCounter: backends,
-      proxies: createProxies({ backends, policy, proxyOf: relayOf }),
+      failover,
       refusals: backends.refusals,
       listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
     },

@@ -15,13 +15,14 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { blameOf, hasRefused } from './blame.ts';
 import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
 import { unreachableReason } from './connection-failures.ts';
+import type { Forward } from './forward/forward.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import { createFailingCallers } from './failing-callers.ts';
-import type { KeyOwner } from './failures.ts';
+import type { KeyOwner } from './request-headers.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { withKey } from './key-headers.ts';
+import { withKey } from './request-headers.ts';
 import { createLastCallers } from './last-callers.ts';
 import { retryAfterMsOf } from './reply-headers.ts';
 import { createRest, type Rest, type RestChange, type RestState } from './rest.ts';
@@ -29,6 +30,9 @@ import { createRest, type Rest, type RestChange, type RestState } from './rest.t
 export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
   readonly refusals: KnownRefusals;
   readonly count: InputCounter['count'];
+  readonly forward: Forward['forward'];
+  /** Opens connections of its own. */
+  readonly forwards: Connected;
 }
 
 export interface RoutedInputCounter {
@@ -111,6 +115,8 @@ export type TryEnd =
 export interface Backends extends RoutedInputCounter, Connected {
   /** What at least one of them refuses. */
   readonly refusals: KnownRefusals;
+  /** Those that forward. */
+  readonly forwards: Connected;
   readonly routes: Routes;
   /** What routes are made from, for another thread. */
   routing(): Routing;
@@ -413,13 +419,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     },
     begin,
     replace,
-    connections() {
-      const all = [...listed.values()].map(({ chat }) => chat.connections());
-      return {
-        busy: all.reduce((sum, { busy }) => sum + busy, 0),
-        idle: all.reduce((sum, { idle }) => sum + idle, 0),
-      };
-    },
+    connections: () => sumOf([...listed.values()].map(({ chat }) => chat)),
+    forwards: { connections: () => sumOf([...listed.values()].map(({ chat }) => chat.forwards)) },
     async close() {
       await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
     },
@@ -430,6 +431,14 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 const LATELY_MS = 3_600_000;
 /** Of one backend. A caller can name as many as it likes. */
 const MAX_MODEL_RESTS = 1000;
+
+function sumOf(pools: readonly Connected[]): ReturnType<Connected['connections']> {
+  const all = pools.map((pool) => pool.connections());
+  return {
+    busy: all.reduce((sum, { busy }) => sum + busy, 0),
+    idle: all.reduce((sum, { idle }) => sum + idle, 0),
+  };
+}
 
 function hasRoom({ spec, running }: Backend): boolean {
   return spec.maxConcurrent === null || running < spec.maxConcurrent;

@@ -7,7 +7,8 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
-import { type BackendFailure, failureOf, type KeyOwner, ONLY_SETTINGS, type SettingNames } from './failures.ts';
+import { ONLY_SETTINGS } from './failures.ts';
+import { judge, refusalForClient, type JudgeOptions, type RelayedRefusal } from './refusal.ts';
 import {
   fieldsRefusedIn,
   isWithin,
@@ -84,17 +85,9 @@ export interface RelayedAnswer {
   readonly isEventStream: boolean;
 }
 
-export interface RelayedRefusal {
-  readonly status: number;
-  readonly headers: ReplyHeaders;
-  readonly body: Buffer;
-  readonly error: ApiError;
-}
-
-export interface ChatBackendOptions extends PoolOptions {
+export interface ChatBackendOptions extends PoolOptions, JudgeOptions {
   /** Includes `/v1`. A query (Azure's `api-version`) is kept. */
   readonly baseUrl: string;
-  readonly keyOwner: KeyOwner;
   /** From the sending of the request to the first chunk. */
   readonly firstByteTimeoutMs: number;
   /** Between two reads, while the listener is not busy. */
@@ -102,9 +95,6 @@ export interface ChatBackendOptions extends PoolOptions {
   /** Whether a relayed stream may be asked for its usage. */
   readonly streamOptions: boolean;
   readonly hidesLimits?: boolean;
-  readonly settings?: SettingNames;
-  /** Gets a sentence for the log, which contains nothing of request or answer. */
-  readonly onOperatorProblem?: (problem: string) => void;
   /** Says which fields were left out, because the backend refuses them for this model. */
   readonly onRefusedFields?: (model: string, fields: readonly OptionalField[]) => void;
 }
@@ -153,7 +143,7 @@ export function createChatBackend(
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
       asking,
     });
-    if (sent.kind === 'refused') throw report(toFailure(sent, sent.refusal.bytes.toString(), headers));
+    if (sent.kind === 'refused') throw toError(sent, sent.refusal.bytes.toString(), headers);
     const { connection, replyHeaders, leftOut } = sent;
     let hasBegun = false;
     await readAnswer(connection, answerOptions(sent, asking), (batch) => {
@@ -186,7 +176,12 @@ export function createChatBackend(
       headers: { ...OWN_HEADERS, accept: acceptOf(request.stream), ...headers },
       asking,
     });
-    if (sent.kind === 'refused') return toRelayedRefusal(sent, headers);
+    if (sent.kind === 'refused') {
+      const { refusal, connection, replyHeaders } = sent;
+      const { status } = connection;
+      if (status < 400 || status >= 500) throw toError(sent, refusal.bytes.toString(), headers);
+      return refusalForClient(refusal, { status, headers: replyHeaders, sentHeaders: headers }, options);
+    }
     const { connection, replyHeaders, leftOut } = sent;
     const hidesUsage = asksForUsage(leftOut);
     const { 'content-length': _length, ...unsized } = replyHeaders;
@@ -201,19 +196,6 @@ export function createChatBackend(
       { begin: () => listener.begin(answer), take: (read) => listener.take(read) },
     );
     return undefined;
-  }
-
-  function toRelayedRefusal(
-    sent: Extract<Sent, { kind: 'refused' }>,
-    sentHeaders: AskOptions['headers'],
-  ): RelayedRefusal {
-    const { connection, replyHeaders, refusal } = sent;
-    const { status } = connection;
-    const failure = toFailure(sent, refusal.bytes.toString(), sentHeaders);
-    const error = report(failure);
-    const speaksToClient = failure.operatorProblem === undefined && status >= 400 && status < 500;
-    if (!speaksToClient || !isReadable(connection, refusal, sentHeaders)) throw error;
-    return { status, headers: replyHeaders, body: refusal.bytes, error };
   }
 
   async function send(sending: Sending): Promise<Sent> {
@@ -263,25 +245,11 @@ export function createChatBackend(
 
   function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {
     const { idleTimeoutMs, onOperatorProblem, settings = ONLY_SETTINGS } = options;
-    const toError = (body: string): ApiError => report(toFailure(replied, body, headers));
-    return { toError, signal, idleTimeoutMs, onOperatorProblem, settings };
+    return { toError: (body) => toError(replied, body, headers), signal, idleTimeoutMs, onOperatorProblem, settings };
   }
 
-  function toFailure(replied: Replied, body: string, sentHeaders: AskOptions['headers']): BackendFailure {
-    const { connection, replyHeaders: headers } = replied;
-    return failureOf({
-      status: connection.status,
-      headers,
-      body,
-      keyOwner: options.keyOwner,
-      secrets: secretsOf(sentHeaders),
-      ...(options.settings !== undefined && { settings: options.settings }),
-    });
-  }
-
-  function report({ error, operatorProblem }: BackendFailure): ApiError {
-    if (operatorProblem !== undefined) options.onOperatorProblem?.(operatorProblem);
-    return error;
+  function toError({ connection, replyHeaders }: Replied, body: string, sentHeaders: AskOptions['headers']): ApiError {
+    return judge({ status: connection.status, headers: replyHeaders, body, sentHeaders }, options).error;
   }
 
   return {
@@ -319,20 +287,4 @@ export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): Re
 
 function acceptOf(stream: boolean): string {
   return stream ? 'text/event-stream' : 'application/json';
-}
-
-function isReadable(
-  { headers }: BackendConnection,
-  { bytes, isWhole }: Refusal,
-  sentHeaders: AskOptions['headers'],
-): boolean {
-  if (!isWhole || !/^application\/(?:[^/]+\+)?json$/.test(contentType(headers))) return false;
-  return !secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
-}
-
-function secretsOf(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers)
-    .filter(([name]) => /authorization|key|token/i.test(name))
-    .map(([, value]) => value.replace(/^bearer\s+/i, ''))
-    .filter((secret) => secret !== '');
 }

@@ -85,6 +85,17 @@ function isNotHttp(cause: Error, code: string): boolean {
   return (cause.name === 'HTTPParserError' || code.startsWith('HPE_')) && !cause.message.includes('EOF');
 }
 
+/** Returns the error for a backend that is too slow. */
+export function timedOut(phase: ConnectionPhase): Error {
+  if (phase === 'connecting')
+    return connectFailure('ETIMEDOUT', Object.assign(new Error(phase), { code: 'ETIMEDOUT' }));
+  const message =
+    phase === 'waiting'
+      ? 'The backend did not begin to answer in time.'
+      : 'The backend went silent in the middle of its answer.';
+  return new ApiError('upstream_timeout', { message });
+}
+
 /** Returns why no connection could be made, for the log; undefined for other errors. It has no address and no key in it. */
 export function unreachableReason(thrown: unknown): { readonly reason: string; readonly problem: string } | undefined {
   if (!(thrown instanceof ApiError && thrown.code === 'upstream_unreachable')) return undefined;

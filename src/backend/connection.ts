@@ -5,7 +5,7 @@ import type { Dispatcher, Pool } from 'undici';
 import UndiciPool from 'undici/lib/dispatcher/pool.js';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
+import { connectionFailure, timedOut, type ConnectionPhase } from './connection-failures.ts';
 import { lookUp } from './lookup.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createReuse, createReusedClient, type Reuse } from './reuse.ts';
@@ -335,11 +335,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   #giveUpWaiting(): void {
     if (this.#released) return this.#closeSocket();
-    const message =
-      this.#limits === 'first byte'
-        ? 'The backend did not begin to answer in time.'
-        : 'The backend went silent in the middle of its answer.';
-    this.#fail(new ApiError('upstream_timeout', { message }));
+    this.#fail(timedOut(this.#limits === 'first byte' ? 'waiting' : 'answering'));
   }
 
   #giveUp(reason: unknown): void {

@@ -4,9 +4,11 @@ import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
 import { blameOf, hasRefused, mayHaveRun } from './blame.ts';
-import type { AnswerListener, AskOptions, RelayedRefusal, RelayListener, RelayRequest } from './chat.ts';
+import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
+import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';
 import { askForOutput, relayForOutput } from './held-back.ts';
-import { withKey } from './key-headers.ts';
+import type { RelayedRefusal } from './refusal.ts';
+import { withKey } from './request-headers.ts';
 
 export interface RoutedChatBackend {
   /** As `ChatBackend.ask`, at one of the backends of the route. */
@@ -21,6 +23,18 @@ export interface RoutedChatRelay {
     listener: RelayListener,
   ): Promise<RelayedRefusal | undefined>;
 }
+
+export interface RoutedForward {
+  /** As `Forward.forward`, at one of the backends of the route. */
+  forward(
+    forwarding: Forwarding,
+    options: RoutedAskOptions<Forwarding>,
+    listener: ForwardListener,
+  ): Promise<RelayedRefusal | undefined>;
+}
+
+/** Asks the backends that requests were given. */
+export type Failover = RoutedChatBackend & RoutedChatRelay & RoutedForward;
 
 export interface RoutedAskOptions<Sent> extends AskOptions {
   readonly route: Pick<Route, 'backends' | 'alike' | 'model' | 'upstreamDialect'>;
@@ -45,24 +59,24 @@ export interface FailoverOptions {
 }
 
 /** Of one request. */
-export const MAX_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** Returns what asks these backends. */
-export function createFailover(options: FailoverOptions): RoutedChatBackend & RoutedChatRelay {
+export function createFailover(options: FailoverOptions): Failover {
   const { backends, policy, nowMs } = options;
 
   /** Tries one backend after the other while `work` has not called `begun`. */
   async function attempt<Sent>(
     first: Sent,
     asking: RoutedAskOptions<Sent>,
-    isStream: boolean,
+    { isStream, maxTries = MAX_TRIES }: { readonly isStream: boolean; readonly maxTries?: number },
     work: Work<Sent>,
   ): Promise<RelayedRefusal | undefined> {
     const startedMs = nowMs();
     const { route, caller, signal } = asking;
     const names = asking.reroute === undefined ? route.alike : route.backends;
     const placeAsking = { backends: names, model: route.model, caller, signal };
-    const mostTries = Math.min(MAX_TRIES, names.length);
+    const mostTries = Math.min(maxTries, names.length);
     const tried = new Set<string>();
     /** Their answers have failed, which may be the fault of the request. */
     const suspects: { readonly place: Try; readonly thrown: unknown }[] = [];
@@ -147,7 +161,8 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
 
   return {
     async ask(request, asking, listener) {
-      await attempt(request, asking, request.stream === true, async ({ sent, chat, given, begun, isAlone }) => {
+      const isStream = request.stream === true;
+      await attempt(request, asking, { isStream }, async ({ sent, chat, given, begun, isAlone }) => {
         const told: AnswerListener = {
           begin(answer) {
             begun();
@@ -162,7 +177,7 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
       });
     },
     relay: (request, asking, listener) =>
-      attempt(request, asking, request.stream, ({ sent, chat, given, begun, isAlone }) => {
+      attempt(request, asking, { isStream: request.stream }, ({ sent, chat, given, begun, isAlone }) => {
         const told: RelayListener = {
           begin(answer) {
             begun();
@@ -174,6 +189,23 @@ export function createFailover(options: FailoverOptions): RoutedChatBackend & Ro
         const hold = { holdsChunks: policy().failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
         return relayForOutput(told, hold, (held) => chat.relay(sent, given, held));
       }),
+    forward(forwarding, asking, listener) {
+      // Each try adds some listeners.
+      forwarding.res.setMaxListeners(MAX_TRIES * forwarding.res.getMaxListeners());
+      const tries = { isStream: false, maxTries: canRepeat(forwarding) ? MAX_TRIES : 1 };
+      return attempt(forwarding, asking, tries, ({ sent, chat, given, begun }) =>
+        chat.forward(sent, given, {
+          stream(answer, body) {
+            begun();
+            listener.stream(answer, body);
+          },
+          whole(answer, body) {
+            begun();
+            listener.whole(answer, body);
+          },
+        }),
+      );
+    },
   };
 }
 

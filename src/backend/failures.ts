@@ -2,10 +2,8 @@ import { ApiError, type ErrorCode } from '../core/errors.ts';
 import { saysContextOverflow } from './context-overflow.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
 import { passedOnHeaders, type ReplyHeaders } from './reply-headers.ts';
+import type { KeyOwner } from './request-headers.ts';
 import { toSafeText } from './safe-text.ts';
-
-/** The backend sees the caller's own key (`passthrough`) or the gateway's (`static`, `managed`). */
-export type KeyOwner = 'caller' | 'gateway';
 
 /** Where the operator has set the key and the address of a backend. */
 export interface SettingNames {

@@ -4,7 +4,8 @@ import type { ChatChunk } from '../core/chat.ts';
 import { saysNothing } from '../core/reply/chunk.ts';
 import { brokenOff } from '../core/reply/finish-reason.ts';
 import type { RelayedRead } from './answer.ts';
-import type { AnswerListener, BegunAnswer, RelayedAnswer, RelayedRefusal, RelayListener } from './chat.ts';
+import type { AnswerListener, BegunAnswer, RelayedAnswer, RelayListener } from './chat.ts';
+import type { RelayedRefusal } from './refusal.ts';
 
 /** Chunks that say nothing. More would be a backend that shows that it is at work. */
 const MAX_HELD_CHUNKS = 16;

@@ -3,8 +3,8 @@ import { excessOf } from '../core/json-size.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
 import type { BackendSpec } from '../core/routes.ts';
-import { failureOf, type KeyOwner } from './failures.ts';
-import { withKey } from './key-headers.ts';
+import { failureOf } from './failures.ts';
+import { withKey, type KeyOwner } from './request-headers.ts';
 
 export interface ModelListOptions {
   /** With the caller's key, where the backend gets that. */

@@ -2,21 +2,13 @@ import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
 import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
 import { withCurrentKey, type CurrentKeyOptions } from './current-key.ts';
 import { createChatBackend, type ChatBackendOptions } from './chat.ts';
-import { createFailover, type RoutedChatBackend, type RoutedChatRelay } from './failover.ts';
+import { createFailover, type Failover } from './failover.ts';
+import { createForward } from './forward/forward.ts';
 import { createInputCounter } from './input-counter.ts';
-import type { KeyOwner } from './failures.ts';
+import type { KeyOwner } from './request-headers.ts';
 import { createReuse } from './reuse.ts';
 
-export type RelayOptions = Omit<ChatBackendOptions, 'onOperatorProblem'> &
-  Required<Pick<ChatBackendOptions, 'onOperatorProblem' | 'reuse'>>;
-
-/** What passes the other paths of a backend on. */
-export interface Relay {
-  connections(): { readonly busy: number; readonly idle: number };
-  close(): void;
-}
-
-export interface OpenBackendsOptions<OwnRelay extends Relay>
+export interface OpenBackendsOptions
   extends
     Pick<CurrentKeyOptions, 'readKeyFile'>,
     Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
@@ -30,7 +22,6 @@ export interface OpenBackendsOptions<OwnRelay extends Relay>
   readonly nowMs: () => number;
   readonly log: BackendsLog;
   readonly onRest: (change: BackendChange) => void;
-  readonly createRelay: (options: RelayOptions) => OwnRelay;
 }
 
 export interface BackendsLog {
@@ -39,19 +30,12 @@ export interface BackendsLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-export interface OpenedBackends<OwnRelay extends Relay> {
+/** Opens the backends of a list, and what goes from one to another. */
+export function openBackends(options: OpenBackendsOptions): {
   readonly backends: Backends;
-  readonly failover: RoutedChatBackend & RoutedChatRelay;
-  /** Throws for a backend that is closed. */
-  readonly relayOf: (backend: SingleBackend) => OwnRelay;
-  /** Of all relays. */
-  readonly connections: Relay['connections'];
-}
-
-/** Opens the backends of a list, each with its relay, and what goes from one to another. */
-export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOptions<OwnRelay>): OpenedBackends<OwnRelay> {
+  readonly failover: Failover;
+} {
   const { specs, log, nowMs } = options;
-  const relays = new Map<SingleBackend, OwnRelay>();
 
   function open(spec: BackendSpec): SingleBackend {
     const { isOnly, baseUrl, dialect, timeouts, apiKeyFile, apiKeyEnv = 'its api_key_env' } = spec;
@@ -69,19 +53,18 @@ export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOption
         log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
     };
     const chat = createChatBackend(own);
-    const relay = options.createRelay(own);
+    const forwarder = createForward(own);
     const counter = createInputCounter({ ...own, inputCounter, timeoutMs: options.tokenCountTimeoutMs });
-    const single: SingleBackend = {
+    return {
       ...chat,
       count: (request, asking) => counter.count(request, asking),
+      forward: (...asked) => forwarder.forward(...asked),
+      forwards: forwarder,
       async close() {
-        relay.close();
-        relays.delete(single);
+        forwarder.close();
         await Promise.all([chat.close(), counter.close()]);
       },
     };
-    relays.set(single, relay);
-    return single;
   }
 
   const backends = createBackends(specs, {
@@ -95,22 +78,7 @@ export function openBackends<OwnRelay extends Relay>(options: OpenBackendsOption
     onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
   });
 
-  return {
-    backends,
-    failover: createFailover({ ...options, backends, nowMs }),
-    relayOf(backend) {
-      const relay = relays.get(backend);
-      if (relay === undefined) throw new Error('the backend is closed');
-      return relay;
-    },
-    connections() {
-      const all = [...relays.values()].map((relay) => relay.connections());
-      return {
-        busy: all.reduce((sum, { busy }) => sum + busy, 0),
-        idle: all.reduce((sum, { idle }) => sum + idle, 0),
-      };
-    },
-  };
+  return { backends, failover: createFailover({ ...options, backends, nowMs }) };
 }
 
 /** The only one has no name of its own. */

@@ -1,4 +1,4 @@
-import { keyHeaders } from '../backend/key-headers.ts';
+import { keyHeaders } from '../backend/request-headers.ts';
 import { contentType, isPlain } from '../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../backend/connection.ts';
 import type { ReplyHeaders } from '../backend/reply-headers.ts';

@@ -118,7 +118,7 @@ function addApi(app: Express, services: Services): void {
     api.route('/chat/completions').post(limitTokens, createChatCompletion(respond), late).all(methodNotAllowed('POST'));
   }
   api.get('/models/*id', limitReads);
-  api.use(limit, watch, createPassthrough({ ...settings, ...requests, ...books, ...backends }));
+  api.use(limit, watch, createPassthrough({ ...settings, ...requests, ...access, ...books, ...backends }));
   app.use(['/api/v1', '/v1'], api);
 }
 

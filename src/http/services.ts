@@ -16,7 +16,7 @@ import type { Observe } from '../telemetry/observe.ts';
 import type { StatsObserver } from '../telemetry/request-stats.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { Backends, RoutedInputCounter } from '../backend/backends.ts';
-import type { Proxies } from './passthrough/proxies.ts';
+import type { RoutedForward } from '../backend/failover.ts';
 
 /** What the gateway has opened, in groups. A route takes the groups that it needs. */
 export interface Services {
@@ -46,7 +46,7 @@ export interface BackendServices {
   readonly demo: boolean;
   readonly backends: Backends;
   readonly inputCounter: RoutedInputCounter;
-  readonly proxies: Proxies;
+  readonly failover: RoutedForward;
   readonly refusals: KnownRefusals;
   /** What the operator sees of them, of all processes. */
   readonly listBackends: () => Promise<readonly AdminBackend[]>;

@@ -2,7 +2,7 @@
 
 import { isLimited, type Admission, type AdmissionTerms } from '../accounts/admission.ts';
 import type { RateCharge } from '../accounts/rates.ts';
-import type { KeyOwner } from '../backend/failures.ts';
+import type { KeyOwner } from '../backend/request-headers.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';

@@ -2,7 +2,7 @@
 
 import type { AdmissionTerms } from '../accounts/admission.ts';
 import type { RateCharge } from '../accounts/rates.ts';
-import type { KeyOwner } from '../backend/failures.ts';
+import type { KeyOwner } from '../backend/request-headers.ts';
 import { isCancel } from '../core/errors.ts';
 import { isWhole } from '../core/reply/usage.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';

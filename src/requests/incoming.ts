@@ -1,6 +1,7 @@
 /** Only the transports know about HTTP and WebSockets. */
 
-import type { RelayedAnswer, RelayedRefusal } from '../backend/chat.ts';
+import type { RelayedAnswer } from '../backend/chat.ts';
+import type { RelayedRefusal } from '../backend/refusal.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RoutedBackend } from '../core/routes.ts';

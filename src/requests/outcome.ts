@@ -1,4 +1,4 @@
-import type { KeyOwner } from '../backend/failures.ts';
+import type { KeyOwner } from '../backend/request-headers.ts';
 import { isCancel, type ApiError, type ErrorCode } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
 import { isWhole, withOutputGap, type Reported } from '../core/reply/usage.ts';

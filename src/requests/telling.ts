@@ -8,7 +8,8 @@
  * - Until something was said, a failure is a status. Afterwards it is the end of what was said.
  */
 
-import type { RelayedAnswer, RelayedRefusal } from '../backend/chat.ts';
+import type { RelayedAnswer } from '../backend/chat.ts';
+import type { RelayedRefusal } from '../backend/refusal.ts';
 import { toApiError, type ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { NOTHING_REPORTED } from '../core/reply/usage.ts';

@@ -6,9 +6,9 @@ import {
   type ChatRelay,
   createChatBackend,
   type RelayedAnswer,
-  type RelayedRefusal,
   type RelayRequest,
 } from '../../src/backend/chat.ts';
+import type { RelayedRefusal } from '../../src/backend/refusal.ts';
 import type { Reuse } from '../../src/backend/reuse.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import type { ChatBody } from '../../src/core/encoded-chat.ts';

@@ -6,7 +6,7 @@ import { createFailover, type RoutedAskOptions, type RoutedChatBackend } from '.
 import type { ChatBody } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { BackendSpec } from '../../src/core/routes.ts';
-import { onlyBackend } from '../support/only-backend.ts';
+import { NO_FORWARD, onlyBackend } from '../support/only-backend.ts';
 
 export interface BackendsScene {
   nowMs: number;
@@ -73,6 +73,7 @@ export function createScene(): BackendsScene {
               signal.addEventListener('abort', () => end(new ApiError('client_disconnected')));
             }),
           relay: () => Promise.reject(new Error('nothing is relayed here')),
+          ...NO_FORWARD,
           refusals: { any: () => false, forModel: () => [] },
           count: () => Promise.resolve(undefined),
           connections: () => ({ busy: 0, idle: 0 }),

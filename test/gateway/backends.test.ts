@@ -67,17 +67,17 @@ describe('BACKENDS_FILE', () => {
     );
   }
 
-  function ask(opened: TestGateway, body: object = {}): Promise<Response> {
-    return fetch(`${opened.url}/v1/responses`, {
+  function ask(opened: TestGateway, body: object = {}, path: Path = 'responses'): Promise<Response> {
+    return fetch(`${opened.url}/v1/${path}`, {
       method: 'POST',
       headers: HEADERS,
-      body: JSON.stringify({ model: 'm', input: 'Hello', prompt_cache_key: 'one', ...body }),
+      body: JSON.stringify({ model: 'm', ...HELLO[path], prompt_cache_key: 'one', ...body }),
     });
   }
 
   /** Which of them a conversation goes to first, and the other one. */
-  async function inOrder(opened: TestGateway): Promise<readonly [ScriptedBackend, ScriptedBackend]> {
-    const name = (await ask(opened)).headers.get('x-upstream');
+  async function inOrder(opened: TestGateway, path?: Path): Promise<readonly [ScriptedBackend, ScriptedBackend]> {
+    const name = (await ask(opened, {}, path)).headers.get('x-upstream');
     return name === 'a' ? [a, b] : [b, a];
   }
 
@@ -103,32 +103,31 @@ describe('BACKENDS_FILE', () => {
     write({ models: ['x'] }, { models: ['y'] });
     gateway = await open();
     expect(await readError(await ask(gateway))).to.include({ code: 'model_not_found' });
-    const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: HEADERS,
-      body: JSON.stringify({ model: 'm', messages: [] }),
-    });
-    expect(await readError(chat)).to.include({ code: 'model_not_found' });
+    expect(await readError(await ask(gateway, {}, 'chat/completions'))).to.include({ code: 'model_not_found' });
   });
 
-  for (const stream of [false, true]) {
+  for (const [path, stream] of [
+    ['responses', false],
+    ['responses', true],
+    ['chat/completions', true],
+  ] as const) {
     for (const [name, reply, rests] of [
       ['has too much to do', failing(503), false],
       ['has reached its rate limit', failing(429, { 'retry-after': '30' }), true],
     ] as const) {
-      it(`asks the other one where the first ${name} (stream: ${stream})`, async () => {
+      it(`asks the other one where the first ${name} (${path}, stream: ${stream})`, async () => {
         write();
         gateway = await open();
-        const [first, second] = await inOrder(gateway);
+        const [first, second] = await inOrder(gateway, path);
         first.reply(reply);
-        const answered = await ask(gateway, { stream });
+        const answered = await ask(gateway, { stream }, path);
         expect(answered.status).to.equal(200);
         expect(await answered.text()).to.contain(second === a ? 'from a' : 'from b');
         expect(answered.headers.get('x-upstream')).to.equal(second === a ? 'a' : 'b');
-        await (await ask(gateway, { stream })).text();
+        await (await ask(gateway, { stream }, path)).text();
         expect([first.requests.length, second.requests.length]).to.deep.equal(rests ? [2, 2] : [3, 1]);
         nowMs += 61_000;
-        await (await ask(gateway, { stream })).text();
+        await (await ask(gateway, { stream }, path)).text();
         expect(first.requests.length).to.equal(rests ? 3 : 4);
       });
     }
@@ -154,16 +153,18 @@ describe('BACKENDS_FILE', () => {
     expect([first.requests.length, second.requests.length]).to.deep.equal([7, 0]);
   });
 
-  for (const [failover, status] of [
-    ['safe', 502],
-    ['any', 200],
+  for (const [path, failover, status] of [
+    ['responses', 'safe', 502],
+    ['responses', 'any', 200],
+    ['chat/completions', 'safe', 500],
+    ['chat/completions', 'any', 200],
   ] as const) {
-    it(`${failover === 'any' ? 'asks another' : 'asks no other'} after a 500 with failover ${failover}`, async () => {
+    it(`answers ${status} (${path}) after a 500 with failover ${failover}`, async () => {
       write({}, {}, { failover });
       gateway = await open();
-      const [first] = await inOrder(gateway);
+      const [first] = await inOrder(gateway, path);
       first.reply(failing(500));
-      expect((await ask(gateway)).status).to.equal(status);
+      expect((await ask(gateway, {}, path)).status).to.equal(status);
     });
   }
 
@@ -317,17 +318,11 @@ describe('BACKENDS_FILE', () => {
   it('passes a chat completion on to the backend of its model, and to the next where there is no connection', async () => {
     write({ models: ['x'] }, { models: ['x', 'y'], aliases: { z: 'y' } });
     gateway = await open();
-    const chat = (model: string) =>
-      fetch(`${gateway?.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: HEADERS,
-        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }),
-      });
-    await (await chat('z')).text();
+    await (await ask(gateway, { model: 'z' }, 'chat/completions')).text();
     expect(modelOf(b.requests[0]?.body)).to.equal('y');
     expect(b.requests[0]?.headers.authorization).to.equal('Bearer key-of-b');
     await a.close();
-    expect((await chat('x')).status).to.equal(200);
+    expect((await ask(gateway, { model: 'x' }, 'chat/completions')).status).to.equal(200);
   });
 
   it('passes other paths on by the model of a JSON body, and to the first backend without one', async () => {
@@ -351,6 +346,9 @@ describe('BACKENDS_FILE', () => {
     expect(await post({ model: 'unknown' })).to.deep.equal([null, undefined]);
   });
 });
+
+type Path = keyof typeof HELLO;
+const HELLO = { responses: { input: 'Hello' }, 'chat/completions': { messages: [{ role: 'user', content: 'Hello' }] } };
 
 function modelOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'model' in body ? body.model : undefined;

@@ -1,6 +1,6 @@
 /** One backend without a list, as `UPSTREAM_BASE_URL` names it. */
 
-import { createBackends, type Backends } from '../../src/backend/backends.ts';
+import { createBackends, type Backends, type SingleBackend } from '../../src/backend/backends.ts';
 import { DIALECTS } from '../../src/core/dialects.ts';
 import type { BackendSpec } from '../../src/core/routes.ts';
 
@@ -21,8 +21,14 @@ export function onlyBackend(spec: Partial<BackendSpec> = {}): BackendSpec {
   };
 }
 
+/** For backends to which nothing is forwarded. */
+export const NO_FORWARD: Pick<SingleBackend, 'forward' | 'forwards'> = {
+  forward: () => Promise.reject(new Error('nothing is forwarded here')),
+  forwards: { connections: () => ({ busy: 0, idle: 0 }) },
+};
+
 /** For tests that ask it in another way. */
-export function openOnlyBackend(spec: Partial<BackendSpec> = {}): Backends {
+export function openOnlyBackend(spec: Partial<BackendSpec> = {}, chat: Partial<SingleBackend> = {}): Backends {
   const unasked = () => Promise.reject(new Error('it is asked in another way'));
   return createBackends([onlyBackend(spec)], {
     keyOwner: 'caller',
@@ -32,10 +38,12 @@ export function openOnlyBackend(spec: Partial<BackendSpec> = {}): Backends {
     open: () => ({
       ask: unasked,
       relay: unasked,
+      ...NO_FORWARD,
       refusals: { any: () => false, forModel: () => [] },
       count: () => Promise.resolve(undefined),
       connections: () => ({ busy: 0, idle: 0 }),
       close: () => Promise.resolve(),
+      ...chat,
     }),
   });
 }

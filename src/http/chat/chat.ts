@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler, Response } from 'express';
-import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
+import type { RelayedAnswer } from '../../backend/chat.ts';
+import type { RelayedRefusal } from '../../backend/refusal.ts';
+import { towardsClient } from '../../backend/reply-headers.ts';
+import { wishesOf, type KeyOwner } from '../../backend/request-headers.ts';
 import { splice } from '../../core/json-bytes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import type { ByteSink, Incoming } from '../../requests/incoming.ts';
@@ -8,7 +11,6 @@ import type { PreparedChat } from '../../requests/preparation/chat.ts';
 import type { ChatPlan } from '../../requests/plan.ts';
 import { relayChat } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
-import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
 import type { AccessServices } from '../../access/services.ts';
 import type { RequestServices } from '../../requests/services.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
@@ -28,7 +30,7 @@ export function createChatCompletion(services: ChatCompletionOptions): RequestHa
         prepare: async (backend) => toPlan(await services.preparation.chat(incoming, backend), req.headers, incoming),
         reply: {
           open: (answer, signal) => openRelay(res, answer, { signal, stallMs: services.clientStallMs }),
-          refuse: (refusal) => sendRefusal(res, refusal),
+          refuse: (refusal) => sendRefusal(res, refusal, 'gateway'),
         },
       },
       services,
@@ -59,9 +61,10 @@ function openRelay(
   return open(res, { status, headers: towardsClient(headers, 'gateway'), ...client });
 }
 
-function sendRefusal(res: Response, { status, headers, body, error }: RelayedRefusal): void {
+/** Sends what a backend says in its own words. */
+export function sendRefusal(res: Response, { status, headers, body, error }: RelayedRefusal, keyOwner: KeyOwner): void {
   // What the gateway knows of the record counts more than what the backend says.
   const retry = res.getHeader('x-should-retry') ?? error.headers['x-should-retry'];
   const decided = retry === undefined ? {} : { 'x-should-retry': retry };
-  res.writeHead(status, { ...towardsClient(headers, 'gateway'), ...decided, 'content-length': body.length }).end(body);
+  res.writeHead(status, { ...towardsClient(headers, keyOwner), ...decided, 'content-length': body.length }).end(body);
 }

@@ -1,12 +1,10 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { modelNotFound, type Admission } from '../../accounts/admission.ts';
-import type { KeyOwner } from '../../backend/failures.ts';
 import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
 import { mergeModelLists } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
-import type { BackendPolicy, Route } from '../../core/routes.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
@@ -25,12 +23,11 @@ import {
   type Known,
   type ModelAliases,
 } from './models.ts';
-import type { Proxies, RoutedForwarding } from './proxies.ts';
+import { forwardRequest, type ForwardOptions, type RoutedForwarding } from './forward.ts';
 import { countUnreadReply } from '../../access/stalled-client.ts';
 import { untilServed } from '../../wire/until-served.ts';
 
-export interface PassthroughOptions {
-  readonly proxies: Proxies;
+export interface PassthroughOptions extends ForwardOptions {
   readonly backends: Pick<Backends, 'routes' | 'specs'>;
   readonly passthroughPaths: readonly string[];
   readonly models: { readonly present: Pick<Models, 'find'> | null };
@@ -39,9 +36,6 @@ export interface PassthroughOptions {
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
-  readonly keyOwner: KeyOwner;
-  /** Whether the lists of models may name the backends. */
-  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
   readonly preparation: Pick<Preparation, 'route'>;
   readonly nowMs: () => number;
 }
@@ -51,27 +45,15 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxies, backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, preparation, nowMs } =
-    options;
+  const { backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, preparation, nowMs } = options;
   const router = express.Router();
   const isNothingKnown = (): boolean => models.present === null && prices.present === null && !refusals.any();
   const known = (): Known => ({ models: models.present, prices: prices.present, refusals });
 
-  const forward = (req: Request, res: Response, forwarding: Asked): Promise<void> => {
-    const { path, route = firstRoute(backends.specs) } = forwarding;
-    const { backendHeaders, holder, noteAccepted } = callerOf(res);
+  const forward = (req: Request, res: Response, asked: Asked): Promise<void> => {
     // An answer to HEAD would have nothing to edit.
-    if (forwarding.edit !== undefined) req.method = 'GET';
-    // Lists of models are often public, so that an answer to a GET says nothing about the key.
-    const acceptance = req.method === 'POST' && noteAccepted !== undefined && { noteAccepted };
-    return proxies.forward(req, res, {
-      ...forwarding,
-      path,
-      route,
-      caller: holder().name,
-      backendHeaders,
-      ...acceptance,
-    });
+    if (asked.edit !== undefined) req.method = 'GET';
+    return forwardRequest(req, res, { route: firstRoute(backends.specs), ...asked }, options);
   };
 
   const forwardByModel = async (req: Request, res: Response, path: string): Promise<void> => {
@@ -242,8 +224,9 @@ type Asked = Partial<RoutedForwarding> & Pick<RoutedForwarding, 'path'>;
 type Specs = PassthroughOptions['backends']['specs'];
 
 /** Paths without a model go to the first backend. */
-function firstRoute([first]: Specs): Pick<Route, 'alike' | 'model'> {
-  return { model: '', alike: first === undefined ? [] : [first.name] };
+function firstRoute([first]: Specs): RoutedForwarding['route'] {
+  const names = first === undefined ? [] : [first.name];
+  return { model: '', backends: names, alike: names, upstreamDialect: first?.upstreamDialect ?? '' };
 }
 
 function needsModel(specs: Specs): boolean {

@@ -1,3 +1,4 @@
+import { NO_FORWARD } from '../../support/only-backend.ts';
 import type { SingleBackend } from '../../../src/backend/backends.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -124,6 +125,7 @@ export function createReplica({ slots, room, cachedPrefixes, clock, random }: Re
     chat: {
       ask,
       relay: () => Promise.reject(new Error('nothing is relayed here')),
+      ...NO_FORWARD,
       refusals: { any: () => false, forModel: () => [] },
       count: () => Promise.resolve(undefined),
       connections: () => ({ busy: 0, idle: 0 }),

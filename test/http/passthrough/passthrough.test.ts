@@ -9,12 +9,12 @@ import { openOnlyBackend } from '../../support/only-backend.ts';
 import express from 'express';
 import { NO_CALLERS } from '../../../src/accounts/accepted-callers.ts';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
+import { createFailover } from '../../../src/backend/failover.ts';
+import { createForward, type ForwardOptions } from '../../../src/backend/forward/forward.ts';
 import { createPrices } from '../../../src/core/money/pricing.ts';
 import { authenticate, createAuthenticator } from '../../../src/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
-import { createProxies } from '../../../src/http/passthrough/proxies.ts';
-import { createProxy, type Proxy, type ProxyOptions } from '../../../src/http/passthrough/relay.ts';
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { observe } from '../../support/observe.ts';
@@ -35,7 +35,7 @@ describe('passthrough', () => {
   useRealSockets();
 
   let backend: ScriptedBackend;
-  let relay: Proxy | undefined;
+  let forwarder: ReturnType<typeof createForward> | undefined;
   let server: Server | undefined;
   let url: string;
   let problems: string[];
@@ -46,21 +46,21 @@ describe('passthrough', () => {
   });
 
   afterEach(async () => {
-    relay?.close();
+    forwarder?.close();
     server?.closeAllConnections();
     server?.close();
     if (server?.listening === true) await once(server, 'close');
     await backend.close();
   });
 
-  type Options = Partial<ProxyOptions & PassthroughOptions> & {
+  type Options = Partial<ForwardOptions & PassthroughOptions> & {
     upstreamApiKey?: string;
     modelAliases?: ReadonlyMap<string, string>;
   };
 
   async function open(options: Options = {}): Promise<void> {
     const ownKey = options.upstreamApiKey;
-    const proxy = createProxy({
+    const opened = createForward({
       baseUrl: backend.baseUrl,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
       connectTimeoutMs: 60_000,
@@ -69,14 +69,24 @@ describe('passthrough', () => {
       onOperatorProblem: (problem) => problems.push(problem),
       ...options,
     });
-    relay = proxy;
-    const backends = openOnlyBackend({
-      apiKey: ownKey ?? null,
-      ...(options.modelAliases !== undefined && { modelAliases: options.modelAliases }),
-    });
+    forwarder = opened;
+    const backends = openOnlyBackend(
+      {
+        apiKey: ownKey ?? null,
+        ...(options.modelAliases !== undefined && { modelAliases: options.modelAliases }),
+      },
+      { forward: (...asked) => opened.forward(...asked) },
+    );
     const passthrough = createPassthrough({
       backends,
-      proxies: createProxies({ backends, proxyOf: () => proxy, policy: () => DEFAULT_POLICY }),
+      failover: createFailover({
+        backends,
+        policy: () => DEFAULT_POLICY,
+        firstByteTimeoutMs: options.firstByteTimeoutMs ?? 60_000,
+        headerHoldMs: 0,
+        nowMs: () => 0,
+      }),
+      clientStallMs: options.idleTimeoutMs ?? 60_000,
       passthroughPaths: [],
       policy: () => DEFAULT_POLICY,
       models: { present: null },
@@ -499,6 +509,15 @@ describe('passthrough', () => {
       expect(await errorOf(await chat('{}'))).to.include({ status: 502 });
     });
 
+    it('tells of a refusal that breaks off', async () => {
+      await open();
+      backend.reply(({ start, write, cut }) => {
+        start(429, { 'content-type': 'application/json', 'content-length': '100' });
+        void write('{').then(() => cut());
+      });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_error' });
+    });
+
     it('does not send the client after a redirect', async () => {
       await open();
       backend.reply({ json: {}, status: 307, headers: { location: 'http://internal.test/' } });
@@ -671,7 +690,7 @@ describe('passthrough', () => {
       const { port } = deaf.address() as AddressInfo;
       // TLS with one who says nothing is a connection which is never made.
       await open({ baseUrl: `https://127.0.0.1:${port}/v1`, connectTimeoutMs: 100 });
-      expect(await errorOf(await chat('{}'))).to.include({ status: 504, code: 'upstream_timeout' });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_unreachable' });
       deaf.close();
     });
 
@@ -708,9 +727,9 @@ describe('passthrough', () => {
       await allArrived();
       unsubscribe('net.client.socket', hear);
       const kept = sockets.find(({ remotePort }) => remotePort === backend.port);
-      const proxy = relay as Proxy;
-      const forward = proxy.forward.bind(proxy);
-      proxy.forward = (...asked) => {
+      const opened = forwarder as ReturnType<typeof createForward>;
+      const forward = opened.forward.bind(opened);
+      opened.forward = (...asked) => {
         // Node takes the one that came last, and sees only of the first that it is closed.
         kept?.destroy();
         return forward(...asked);

@@ -43,7 +43,7 @@ import { openFrameReply, type FrameReply } from '../../../src/web-socket/frame-r
 import { newKeyDraft, NO_LIMITS } from '../../support/keys.ts';
 import { beginFacts } from '../../support/observe.ts';
 import { LIFE_HEADER, playBackend, type Call } from './backend.ts';
-import { onlyBackend } from '../../support/only-backend.ts';
+import { NO_FORWARD, onlyBackend } from '../../support/only-backend.ts';
 import { Client, readChat, readEvents, readJson, type Told } from './client.ts';
 import type { Create, History, Step, STORE_FAULTS } from './steps.ts';
 import { beginVirtualTime } from './time.ts';
@@ -349,6 +349,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       nowMs: time.nowMs,
       onChange: () => undefined,
       open: ({ baseUrl }) => ({
+        ...NO_FORWARD,
         ...createChatBackend({ ...config, baseUrl, keyOwner, streamOptions: true }),
         count: () => Promise.resolve(undefined),
       }),
