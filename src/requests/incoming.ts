@@ -10,6 +10,7 @@ import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/type
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
 import type { ReplyHead } from './facts.ts';
+import type { NewTurns } from './item-memory.ts';
 import type { ChatPlan, ResponsePlan } from './plan.ts';
 
 /** It never has the key itself. */
@@ -56,6 +57,8 @@ export interface IncomingCreate extends Incoming {
   readonly endpoint: 'responses' | 'responses.compact';
   /** The input already includes the items of this response. */
   readonly continues?: { readonly responseId: string };
+  /** Keeps the response for the next request of a connection. Is called when the answer is whole, and before its end is told. */
+  readonly keep?: (response: NewTurns) => void;
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
   /**

@@ -29,9 +29,14 @@ export interface NewTurns {
   readonly continues: string | undefined;
 }
 
+/** An item as JSON. */
+export interface WrittenItem {
+  readonly id: string;
+  readonly json: string;
+}
+
 export interface ItemMemory extends ItemResolver {
-  /** Returns the number of bytes that are remembered. */
-  remember(caller: Identity, items: readonly OutputItem[]): number;
+  remember(caller: Identity, items: readonly WrittenItem[]): void;
   /** Keeps a response behind the one that it continues, unless that one is forgotten. */
   rememberResponse(caller: Identity, response: NewTurns): void;
   /** Returns a response of this caller. */
@@ -84,7 +89,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
 
   if (itemMemoryTtlS === 0) {
     return {
-      remember: () => 0,
+      remember: () => undefined,
       rememberResponse: () => undefined,
       recallResponse: () => undefined,
       resolve: () => 0,
@@ -93,18 +98,13 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     };
   }
   return {
-    remember(caller, output) {
+    remember(caller, written) {
       forgetExpired();
-      let added = 0;
-      for (const item of output) {
-        const json = JSON.stringify(item);
-        const size = Buffer.byteLength(json);
-        if (size > maxBytes) continue;
-        add(caller, item.id, { json, bytes: size });
-        added += size;
+      for (const { id, json } of written) {
+        const bytes = Buffer.byteLength(json);
+        if (bytes <= maxBytes) add(caller, id, { json, bytes });
       }
       makeRoom();
-      return added;
     },
     rememberResponse(caller, { responseId, turns, continues }) {
       forgetExpired();
@@ -204,6 +204,11 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
       forget(key);
     }
   }
+}
+
+/** Returns each item as JSON. */
+export function writeItems(items: readonly OutputItem[]): readonly WrittenItem[] {
+  return items.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
 }
 
 function withMost(ownedBy: ReadonlyMap<string, Owned>, amount: (owned: Owned) => number): Owned | undefined {

@@ -17,7 +17,7 @@ import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
 import type { IncomingCreate } from './incoming.ts';
-import type { ItemMemory } from './item-memory.ts';
+import { writeItems, type ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameUnsealed } from './left-out.ts';
 import { rerouterOf } from './reroute.ts';
@@ -90,7 +90,9 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
   const translator = openTranslator(incoming, plan, created, services);
   const reply = incoming.openReply(translator, plan, createStopController().signal);
-  tellUnrecorded(reply, [...translator.start(), ...translator.feed([NOTHING_USED]), ...translator.endWithoutAnswer()]);
+  const events = [...translator.start(), ...translator.feed([NOTHING_USED]), ...translator.endWithoutAnswer()];
+  await remember(incoming, plan, translator, services);
+  tellUnrecorded(reply, events);
 }
 
 const NOTHING_USED = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } };
@@ -157,20 +159,25 @@ function openCompaction(
   });
 }
 
-/** A large answer was written for the client, is written for the memory, and once more for the client: each in an iteration of its own. */
+/** Keeps the response for those that continue it, and its items for those that refer to them. Each item is written once. */
 async function remember(
-  { caller, endpoint }: IncomingCreate,
-  { request, turn, continues }: ResponsePlan,
+  { caller, endpoint, keep, continues: earlier }: IncomingCreate,
+  { request, turn, continues = earlier?.responseId }: ResponsePlan,
   { failure, response, isLarge }: Translator,
   { itemMemory }: RespondServices,
 ): Promise<void> {
+  const isShared = request.store !== false;
+  if (failure !== null || turn === undefined || (!isShared && keep === undefined)) return;
+  // A large answer was written for the client, and will be once more: each in an iteration of its own.
   if (isLarge) await yieldToEventLoop();
-  if (failure !== null || request.store === false) return;
-  const isRemembered = itemMemory.remember(caller.identity, response.output) > 0;
-  if (isLarge && isRemembered) await yieldToEventLoop();
-  if (turn === undefined || endpoint !== 'responses') return;
-  const turns = [turn, Buffer.from(JSON.stringify(response.output))];
-  itemMemory.rememberResponse(caller.identity, { responseId: response.id, turns, continues });
+  const items = writeItems(response.output);
+  if (isShared) itemMemory.remember(caller.identity, items);
+  if (endpoint === 'responses') {
+    const output = Buffer.from(`[${items.map(({ json }) => json).join(',')}]`);
+    const kept = { responseId: response.id, turns: [turn, output], continues };
+    keep?.(kept);
+    if (isShared) itemMemory.rememberResponse(caller.identity, kept);
+  }
   if (isLarge) await yieldToEventLoop();
 }
 

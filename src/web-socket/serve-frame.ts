@@ -10,7 +10,6 @@ import { heldBytesOf } from '../access/stalled-client.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
-import { yieldToEventLoop } from '../requests/event-loop.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
@@ -108,7 +107,7 @@ async function serveCreate(
 ): Promise<void> {
   const frame = await options.preparation.frame(incoming);
   const { isWarmUp, previousResponseId, idempotencyKey } = frame;
-  const made: { translator?: Translator; turn?: Uint8Array<ArrayBuffer>; isKept?: boolean } = {};
+  const made: { translator?: Translator } = {};
   try {
     const past = previousResponseId === undefined ? undefined : await recall(previousResponseId);
     if (past === 'repeated') return;
@@ -120,12 +119,8 @@ async function serveCreate(
         idempotencyKey,
         ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId } }),
         endpoint: 'responses',
-        async prepare(backend) {
-          const { plan, turn } = await frame.prepare(past, backend);
-          made.turn = turn;
-          made.isKept = plan.request.store !== false;
-          return plan;
-        },
+        prepare: (backend) => frame.prepare(past, backend),
+        keep: ({ responseId, turns, continues }) => history.set(responseId, turns, continues),
         openReply(translator, { echo }, signal) {
           made.translator = translator;
           const snapshots = {
@@ -141,21 +136,8 @@ async function serveCreate(
       },
       options,
     );
-    const { translator, turn } = made;
     // A duplicate has changed nothing.
-    if (translator === undefined || turn === undefined) return;
-    const { failure, response, isLarge } = translator;
-    if (failure !== null) {
-      history.delete(previousResponseId);
-      return;
-    }
-    // To send a long answer has taken its time already.
-    if (isLarge) await yieldToEventLoop();
-    const turns = [turn, Buffer.from(JSON.stringify(response.output))];
-    history.set(response.id, turns, previousResponseId);
-    if (made.isKept !== true) return;
-    const { identity } = incoming.caller;
-    options.itemMemory.rememberResponse(identity, { responseId: response.id, turns, continues: previousResponseId });
+    if ((made.translator?.failure ?? null) !== null) history.delete(previousResponseId);
   } catch (error) {
     // A failed continuation drops the history.
     history.delete(previousResponseId);

@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../src/requests/item-memory.ts';
+import {
+  createItemMemory,
+  writeItems,
+  type ItemMemory,
+  type ItemMemoryOptions,
+} from '../../src/requests/item-memory.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { OutputItem } from '../../src/contract/types.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
@@ -46,8 +51,7 @@ describe('createItemMemory', () => {
 
   it('puts an item in the place of each reference, and leaves the rest', () => {
     const memory = open();
-    const remembered = memory.remember(ME, [message('msg_1'), message('msg_2')]);
-    expect(remembered).to.equal(JSON.stringify([message('msg_1'), message('msg_2')]).length - '[,]'.length);
+    memory.remember(ME, writeItems([message('msg_1'), message('msg_2')]));
     const user = { role: 'user', content: 'Hi' };
     expect(resolve(memory, [user, reference('msg_2'), { id: 'msg_1' }, user, reference('msg_2')])).to.deep.equal([
       user,
@@ -87,7 +91,7 @@ describe('createItemMemory', () => {
 
   it('gives a copy, so that nobody changes what is remembered', () => {
     const memory = open();
-    memory.remember(ME, [message('msg_1')]);
+    memory.remember(ME, writeItems([message('msg_1')]));
     const body = { input: [reference('msg_1')] };
     memory.resolve(ME, body);
     Object.assign(body.input[0] ?? {}, { role: 'user' });
@@ -107,7 +111,7 @@ describe('createItemMemory', () => {
   for (const { name, item } of untouched) {
     it(`leaves ${name} to validation`, () => {
       const memory = open();
-      memory.remember(ME, [message('msg_1')]);
+      memory.remember(ME, writeItems([message('msg_1')]));
       expect(resolve(memory, [item])).to.deep.equal([item]);
     });
   }
@@ -126,14 +130,14 @@ describe('createItemMemory', () => {
 
   it('does not give an item to another caller', () => {
     const memory = open();
-    memory.remember(OTHER, [message('msg_1')]);
+    memory.remember(OTHER, writeItems([message('msg_1')]));
     expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
     expect(resolve(memory, [reference('msg_1')], OTHER)).to.deep.equal([message('msg_1')]);
   });
 
   it('forgets an item when its time is over', () => {
     const memory = open();
-    memory.remember(ME, [message('msg_1')]);
+    memory.remember(ME, writeItems([message('msg_1')]));
     nowMs += 59_999;
     expect(resolve(memory, [reference('msg_1')])).to.deep.equal([message('msg_1')]);
     nowMs += 1;
@@ -142,14 +146,14 @@ describe('createItemMemory', () => {
 
   it('forgets the oldest items when there are too many', () => {
     const memory = open({ maxItems: 2 });
-    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, [message(id)]);
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, writeItems([message(id)]));
     expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
     expect(resolve(memory, [reference('msg_2'), reference('msg_3')])).to.have.length(2);
   });
 
   it('forgets the oldest items when they are too large together', () => {
     const memory = open({ maxBytes: 1000 });
-    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, [message(id, 'x'.repeat(300))]);
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, writeItems([message(id, 'x'.repeat(300))]));
     expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
     expect(resolve(memory, [reference('msg_2'), reference('msg_3')])).to.have.length(2);
   });
@@ -160,8 +164,8 @@ describe('createItemMemory', () => {
   ]) {
     it(`forgets the items of a caller that has ${name}, and not those of another`, () => {
       const memory = open(options);
-      memory.remember(OTHER, [message('msg_0')]);
-      for (const id of ids) memory.remember(ME, [message(id, name === 'large' ? 'x'.repeat(200) : id)]);
+      memory.remember(OTHER, writeItems([message('msg_0')]));
+      for (const id of ids) memory.remember(ME, writeItems([message(id, name === 'large' ? 'x'.repeat(200) : id)]));
       expect(resolve(memory, [reference('msg_0')], OTHER)).to.have.length(1);
       expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
       expect(resolve(memory, [reference('msg_5')])).to.have.length(1);
@@ -170,33 +174,33 @@ describe('createItemMemory', () => {
 
   it('forgets all of a caller whose items are over, and begins anew', () => {
     const memory = open({ maxItems: 1 });
-    memory.remember(OTHER, [message('msg_1')]);
+    memory.remember(OTHER, writeItems([message('msg_1')]));
     nowMs += 60_000;
-    memory.remember(ME, [message('msg_2')]);
-    memory.remember(ME, [message('msg_3')]);
+    memory.remember(ME, writeItems([message('msg_2')]));
+    memory.remember(ME, writeItems([message('msg_3')]));
     expect(resolve(memory, ['', reference('msg_2')])).to.equal(refused);
     expect(resolve(memory, [reference('msg_3')])).to.have.length(1);
   });
 
   it('makes room for many items among many callers without a look at all of them for each', () => {
     const memory = open({ maxItems: 20_000 });
-    for (let n = 0; n < 20_000; n += 1) memory.remember([`caller ${n}`], [message('msg_1', 'x')]);
+    for (let n = 0; n < 20_000; n += 1) memory.remember([`caller ${n}`], writeItems([message('msg_1', 'x')]));
     const many = Array.from({ length: 4000 }, (_, n) => message(`msg_${n}`, 'x'));
     const startedMs = cpuTimeMs();
-    memory.remember(ME, many);
+    memory.remember(ME, writeItems(many));
     expect(cpuTimeMs() - startedMs).to.be.below(300);
   });
 
   it('does not give up all others for an item that is too large alone', () => {
     const memory = open({ maxBytes: 1000 });
-    memory.remember(ME, [message('msg_1'), message('msg_2', 'x'.repeat(2000))]);
+    memory.remember(ME, writeItems([message('msg_1'), message('msg_2', 'x'.repeat(2000))]));
     expect(resolve(memory, [reference('msg_1')])).to.have.length(1);
     expect(resolve(memory, ['', reference('msg_2')])).to.equal(refused);
   });
 
   it('counts an item once that is given again', () => {
     const memory = open({ maxBytes: 2 * JSON.stringify(message('msg_1')).length });
-    memory.remember(ME, [message('msg_1'), message('msg_2'), message('msg_2', 'new')]);
+    memory.remember(ME, writeItems([message('msg_1'), message('msg_2'), message('msg_2', 'new')]));
     expect(resolve(memory, [reference('msg_1'), reference('msg_2')])).to.deep.equal([
       message('msg_1'),
       message('msg_2', 'new'),
@@ -205,14 +209,14 @@ describe('createItemMemory', () => {
 
   it('does not let references make more of a body than a body may be', () => {
     const memory = open();
-    memory.remember(ME, [message('msg_1', 'x'.repeat(4000))]);
+    memory.remember(ME, writeItems([message('msg_1', 'x'.repeat(4000))]));
     const input = [reference('msg_1'), reference('msg_1'), reference('msg_1')];
     expect(resolve(memory, input)).to.equal('payload_too_large input[2]');
   });
 
   it('remembers nothing, and leaves references alone, where its time is 0', () => {
     const memory = open({ itemMemoryTtlS: 0 });
-    memory.remember(ME, [message('msg_1')]);
+    memory.remember(ME, writeItems([message('msg_1')]));
     expect(resolve(memory, [reference('msg_1')])).to.deep.equal([reference('msg_1')]);
   });
 });

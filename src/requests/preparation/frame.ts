@@ -5,7 +5,6 @@ import { isObject } from '../../core/json.ts';
 import { isKnownType } from '../../core/request/items.ts';
 import { parseIdempotencyKey } from '../idempotency-key.ts';
 import { inputItemsOf, itemsOf } from '../item-memory.ts';
-import type { ResponsePlan } from '../plan.ts';
 import { toTurn, withoutHistory } from './turns.ts';
 import { prepare, type ParsedRequest, type Prepared, type PrepareServices } from './response.ts';
 import { validateWebSocketCreate } from './validate.ts';
@@ -41,18 +40,12 @@ export function readCreateFrame(frame: unknown): CreateFrame {
   return { isWarmUp: !generate, previousResponseId, idempotencyKey: parseIdempotencyKey(key, 'idempotency_key') };
 }
 
-export interface PreparedFrame<Plan = ResponsePlan> {
-  readonly plan: Plan;
-  /** The items of the frame as JSON, for the next one. */
-  readonly turn: Uint8Array<ArrayBuffer>;
-}
-
 /** Prepends the history to the input, if the frame continues one. Throws as `prepare`. */
 export function prepareFrame(
   { isWarmUp }: CreateFrame,
   { past, ...parsed }: ParsedRequest & { readonly past: Turns | undefined },
   services: PrepareServices,
-): PreparedFrame<Prepared> {
+): Prepared {
   const value = isObject(parsed.value) ? { ...parsed.value } : {};
   const history = past?.flatMap(itemsOf) ?? [];
   const own = inputItemsOf(value['input']);
@@ -67,7 +60,7 @@ export function prepareFrame(
     const plan = prepare({ ...parsed, value }, options, services);
     // The preparation has replaced what an item refers to.
     const items = isEmpty ? [] : inputItemsOf(value['input']).slice(history.length);
-    return { plan, turn: toTurn(items) };
+    return { ...plan, turn: toTurn(items) };
   } catch (error) {
     throw withoutHistory(error, history.length);
   }

@@ -17,7 +17,7 @@ import type { ItemMemory } from '../item-memory.ts';
 import type { ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
-import { prepareFrame, readCreateFrame, type CreateFrame, type Past, type PreparedFrame } from './frame.ts';
+import { prepareFrame, readCreateFrame, type CreateFrame, type Past } from './frame.ts';
 import { prepareTurn, type ParsedRequest, type PrepareOptions, type PrepareServices } from './response.ts';
 import { routeChat, type RoutedChat } from './route.ts';
 import type {
@@ -61,7 +61,7 @@ export type Unprepared = Pick<Incoming, 'facts' | 'caller' | 'body' | 'isServed'
 export interface BegunFrame extends CreateFrame {
   readonly bodyDigest?: Uint8Array | undefined;
   /** Prepares the frame behind what it continues. */
-  prepare(past?: Past, backend?: RoutedBackend): Promise<PreparedFrame>;
+  prepare(past?: Past, backend?: RoutedBackend): Promise<ResponsePlan>;
 }
 
 /**
@@ -178,7 +178,7 @@ export function openPreparation(options: PreparationOptions): Preparation {
       bodyDigest,
       async prepare(past, backend) {
         // What continues nothing has been prepared as soon as it was read.
-        if (prepared !== undefined && backend === undefined) return toFrame(incoming, prepared, past);
+        if (prepared !== undefined && backend === undefined) return toPlan(incoming, { past: past?.turns }, prepared);
         return continueLargeFrame(incoming, past, backend);
       },
     };
@@ -188,17 +188,9 @@ export function openPreparation(options: PreparationOptions): Preparation {
     incoming: Unprepared,
     past: Past | undefined,
     backend: RoutedBackend | undefined,
-  ): Promise<PreparedFrame> {
-    const ask: Ask<PreparedFrame<SentPlan>> = (rpc, request) => rpc.ask('continued', request, past?.turns);
-    return toFrame(incoming, await inThread(incoming, ask, tablesOf(backend)), past);
-  }
-
-  function toFrame(
-    incoming: Unprepared,
-    { plan, turn }: PreparedFrame<SentPlan>,
-    past: Past | undefined,
-  ): PreparedFrame {
-    return { plan: toPlan(incoming, { past: past?.turns }, plan), turn };
+  ): Promise<ResponsePlan> {
+    const ask: Ask<SentPlan> = (rpc, request) => rpc.ask('continued', request, past?.turns);
+    return toPlan(incoming, { past: past?.turns }, await inThread(incoming, ask, tablesOf(backend)));
   }
 
   function toPlan(incoming: Unprepared, as: PreparedAs, { compaction, ...plan }: SentPlan): ResponsePlan {

@@ -16,7 +16,7 @@ import type { ModelInput } from '../../core/tokens/estimate.ts';
 import { digestOf, type Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
 import { routeChat, type RoutedChat } from './route.ts';
-import { prepareFrame, readCreateFrame, type CreateFrame, type PreparedFrame, type Turns } from './frame.ts';
+import { prepareFrame, readCreateFrame, type CreateFrame, type Turns } from './frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import type { Plan, ResponsePlan } from '../plan.ts';
@@ -66,7 +66,7 @@ export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction
 /** A frame that has been read. It is prepared if it continues nothing. */
 export interface ReadFrame extends Digest {
   readonly frame: CreateFrame;
-  readonly prepared?: PreparedFrame<SentPlan>;
+  readonly prepared?: SentPlan;
 }
 
 export interface SentChat extends Omit<PreparedChat, 'edits'> {
@@ -94,7 +94,7 @@ export type PreparedAs = PrepareOptions | { readonly past: Turns | undefined };
 export type LargeService = {
   readonly response: (request: LargeRequest, options: PrepareOptions) => Answer<SentPlan>;
   readonly frame: (request: LargeRequest) => Answer<ReadFrame>;
-  readonly continued: (request: LargeRequest, past: Turns | undefined) => Answer<PreparedFrame<SentPlan>>;
+  readonly continued: (request: LargeRequest, past: Turns | undefined) => Answer<SentPlan>;
   readonly resume: (request: LargeRequest, as: PreparedAs, encryptedContent: string) => Answer<EncodedChat>;
   readonly count: (request: LargeRequest) => Answer<InputToCount>;
   readonly chat: (request: LargeRequest) => Answer<SentChat>;
@@ -120,14 +120,14 @@ const service: LargeService = {
       const frame = readCreateFrame(whole.value);
       const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
       if (frame.previousResponseId !== undefined) return { frame, ...digest };
-      return { frame, prepared: toSentFrame(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
+      return { frame, prepared: toSentPlan(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
     }),
   continued: (request, past) =>
     answer(request, (received, services) => {
       const whole = parse(received);
       const frame = readCreateFrame(whole.value);
       const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
-      return toSentFrame(prepareFrame(frame, { ...whole, past }, services), digest);
+      return toSentPlan(prepareFrame(frame, { ...whole, past }, services), digest);
     }),
   resume: (request, as, encryptedContent) =>
     answer(request, (received, services) => {
@@ -135,7 +135,7 @@ const service: LargeService = {
       const { compaction } =
         'endpoint' in as
           ? prepareTurn(whole, as, services)
-          : prepareFrame(readCreateFrame(whole.value), { ...whole, ...as }, services).plan;
+          : prepareFrame(readCreateFrame(whole.value), { ...whole, ...as }, services);
       const chat = compaction?.resume?.(encryptedContent);
       if (chat === undefined) throw new Error('this request has no compaction on its way');
       return encode(chat);
@@ -217,11 +217,6 @@ function parse(received: Received): ParsedRequest {
 
 function digested({ bytes, isIdempotent }: Received): Digest {
   return isIdempotent ? { bodyDigest: digestOf(bytes) } : {};
-}
-
-function toSentFrame({ plan, turn }: PreparedFrame<Prepared>, digest: Digest): PreparedFrame<SentPlan> {
-  transferred.push(turn.buffer);
-  return { plan: toSentPlan(plan, digest), turn };
 }
 
 function toSentPlan({ translation, compaction, request, ...plan }: Prepared, digest: Digest): SentPlan {

@@ -19,8 +19,8 @@ import type { OutputItem } from '../../../src/contract/types.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
 import { collectGarbage } from '../../support/garbage.ts';
 import { openOnlyBackend } from '../../support/only-backend.ts';
-import type { Past, PreparedFrame } from '../../../src/requests/preparation/frame.ts';
-import { createItemMemory } from '../../../src/requests/item-memory.ts';
+import type { Past } from '../../../src/requests/preparation/frame.ts';
+import { createItemMemory, writeItems } from '../../../src/requests/item-memory.ts';
 import type { IncomingCreate } from '../../../src/requests/incoming.ts';
 import { openPreparation, type Preparation } from '../../../src/requests/preparation/preparation.ts';
 import type { ResponsePlan } from '../../../src/requests/plan.ts';
@@ -172,7 +172,7 @@ describe('preparation', () => {
 
   describe('in its thread is what it is on the event loop', () => {
     before(() => {
-      itemMemory.remember(identity, [REMEMBERED]);
+      itemMemory.remember(identity, writeItems([REMEMBERED]));
       thread = undefined;
     });
     const here = openPreparation({ ...shared, maxBytesHere: Infinity });
@@ -187,14 +187,14 @@ describe('preparation', () => {
         planOf(await own.response(incoming, RESPONSE, backends.specs[0])),
       'a frame': async (own, incoming) => {
         const frame = await own.frame(incoming);
-        return frame.previousResponseId === undefined ? frameOf(await frame.prepare()) : frame.previousResponseId;
+        return frame.previousResponseId === undefined ? planOf(await frame.prepare()) : frame.previousResponseId;
       },
       'a frame that is prepared again': async (own, incoming) => {
         const frame = await own.frame(incoming);
         await frame.prepare();
-        return frameOf(await frame.prepare(undefined, backends.specs[0]));
+        return planOf(await frame.prepare(undefined, backends.specs[0]));
       },
-      'a continued frame': async (own, incoming) => frameOf(await (await own.frame(incoming)).prepare(PAST)),
+      'a continued frame': async (own, incoming) => planOf(await (await own.frame(incoming)).prepare(PAST)),
       'a count of tokens': async (own, incoming) => countOf(await own.count(incoming)),
       'a chat completion': async (own, incoming) => chatOf(await own.chat(incoming)),
       'a model': (own, incoming) => own.route(incoming),
@@ -340,10 +340,6 @@ async function planOf({ request, translation, compaction, echo, kept, ...plan }:
     compaction: compaction && jsonOf(compaction.chat),
     next: compaction?.resume && jsonOf(await compaction.resume(sealers.compaction.seal(identity, 'sum') ?? '')),
   };
-}
-
-async function frameOf(prepared: PreparedFrame | undefined): Promise<unknown> {
-  return prepared && { plan: await planOf(prepared.plan), turn: textOf([prepared.turn]) };
 }
 
 function chatOf({ edits, ...plan }: PreparedChat): object {
