@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/admin.ts';
 import { createPages } from './pages/pages.ts';
-import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accounts/accepted-callers.ts';
-import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
-import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
-import { createRateLimits } from './accounts/rates.ts';
+import type { AcceptedCallers } from './accounts/accepted-callers.ts';
+import { hasNoKeys } from './accounts/keys.ts';
+import { openAccounts } from './accounts/open.ts';
 import type { ChatBackend } from './backend/chat.ts';
 import { onlyBackend, openBackends } from './backend/open.ts';
 import { openAlerts } from './alerts/open.ts';
@@ -22,8 +21,6 @@ import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
 import { readKeyFile } from './config/value-file.ts';
 import type { NewUniquePart } from './core/ids.ts';
-import { rememberUsedFields } from './core/request/used-fields.ts';
-import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './access/authenticate.ts';
 import { describeBackends } from './admin/backends.ts';
 import { describeLimits } from './admin/limits.ts';
@@ -32,12 +29,8 @@ import type { Addresses } from './http/addresses.ts';
 import { createServers } from './http/servers.ts';
 import type { Services } from './http/services.ts';
 import { createIdentities, createMark } from './identity/identities.ts';
-import { createSealers } from './identity/seal.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
-import { watchCancels } from './requests/cancel-watch.ts';
-import { createItemMemory } from './requests/item-memory.ts';
-import { openPreparation } from './requests/preparation/preparation.ts';
-import { createRunningRequests } from './requests/running.ts';
+import { openRequests } from './requests/open.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
@@ -167,45 +160,18 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
 
   const { prices, models } = files;
-  const accounts = rememberKeys(store, nowMs);
-  const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : undefined;
-  const acceptedCallers = overrides.acceptedCallers ?? loaded ?? NO_CALLERS;
-  const rateLimits = isManaged ? createRateLimits({ accounts, nowMs }) : undefined;
-  const admission =
-    rateLimits === undefined
-      ? ADMIT_ALL
-      : createAdmission({
-          ...config,
-          accounts,
-          rateLimits,
-          prices,
-          nowMs,
-          onShort: alerts.noteRefusal,
-        });
+  const { accounts, admission, rateLimits, acceptedCallers, ...opened } = await openAccounts({
+    ...config,
+    store,
+    prices,
+    nowMs,
+    onShort: alerts.noteRefusal,
+  });
 
-  const running = createRunningRequests();
-  const stopWatching = watchCancels(store, running);
-  const stopLooking = loaded === undefined ? () => undefined : watchAccepted(loaded);
   const stopComparing = isManaged ? watchPrices({ store, prices, log }) : () => undefined;
   const tokenizer = createTokenizer({
     timeLimitMs: config.tokenCountTimeoutMs,
     onDeath: (problem) => log.error({ problem }, 'the thread of the tokenizer ended'),
-  });
-
-  const estimator = createTokenEstimator();
-  const itemMemory = createItemMemory({ ...config, nowMs });
-  const sealers = createSealers(secret, config.gatewaySecretPrevious);
-  const usedFields = rememberUsedFields();
-  const preparation = openPreparation({
-    ...config,
-    usedFields,
-    secret,
-    backends,
-    models,
-    sealers,
-    estimator,
-    itemMemory,
-    onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
   });
 
   const books = {
@@ -218,29 +184,30 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     models,
     nowMs,
   };
-  const requests = {
-    ...books,
-    steadyMs,
-    running,
-    keyOwner,
-    backend: overrides.backend ?? failover,
-    relay: failover,
-    preparation,
-    estimator,
-    sealers,
-    itemMemory,
-    usedFields,
-    reasoningOutput: config.reasoningOutput,
-    duplicateStatus: config.duplicateStatus,
-    policy,
-  };
+  const { requests, ...story } = openRequests({
+    ...config,
+    secret,
+    backends,
+    models,
+    log,
+    services: {
+      ...books,
+      steadyMs,
+      keyOwner,
+      backend: overrides.backend ?? failover,
+      relay: failover,
+      reasoningOutput: config.reasoningOutput,
+      duplicateStatus: config.duplicateStatus,
+      policy,
+    },
+  });
   const access = {
     authenticator: createAuthenticator({
       ...config,
       apiKeys: files.apiKeys.present ?? [],
       onNewKeys: (listener) => files.apiKeys.onReplace(listener),
       accounts,
-      acceptedCallers,
+      acceptedCallers: overrides.acceptedCallers ?? acceptedCallers,
       identities,
       nowMs,
     }),
@@ -312,12 +279,11 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   }
 
   async function closeAll(): Promise<void> {
-    stopWatching();
-    stopLooking();
+    opened.close();
     stopComparing();
     await servers.close();
     await tokenizer.close();
-    await preparation.close();
+    await story.close();
     await Promise.all([backends.close(), overrides.backend?.close()]);
     await demo?.close();
     await alerts.close();

@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { rememberUsedFields } from '../core/request/used-fields.ts';
+import { createTokenEstimator } from '../core/tokens/estimate.ts';
+import { createSealers } from '../identity/seal.ts';
+import { watchCancels } from './cancel-watch.ts';
+import { createItemMemory } from './item-memory.ts';
+import { openPreparation, type PreparationOptions } from './preparation/preparation.ts';
+import { createRunningRequests } from './running.ts';
+import type { RequestServices } from './services.ts';
+
+type OwnServices = 'running' | 'estimator' | 'sealers' | 'itemMemory' | 'usedFields' | 'preparation';
+
+export interface OpenRequestsOptions extends Omit<PreparationOptions, OwnServices | 'onDeath'> {
+  /** What other rooms have opened. */
+  readonly services: Omit<RequestServices, OwnServices>;
+  readonly log: Logger;
+}
+
+/** Opens what requests need on their way, with the thread for large ones. */
+export function openRequests({ services, log, ...options }: OpenRequestsOptions): {
+  readonly requests: RequestServices;
+  readonly close: () => Promise<void>;
+} {
+  const { secret, gatewaySecretPrevious } = options;
+  const own = {
+    estimator: createTokenEstimator(),
+    itemMemory: createItemMemory({ ...options, nowMs: services.nowMs }),
+    sealers: createSealers(secret, gatewaySecretPrevious),
+    usedFields: rememberUsedFields(),
+  };
+  const preparation = openPreparation({
+    ...options,
+    ...own,
+    onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
+  });
+  const running = createRunningRequests();
+  const stopWatching = watchCancels(services.store, running);
+  return {
+    requests: { ...services, ...own, preparation, running },
+    async close() {
+      stopWatching();
+      await preparation.close();
+    },
+  };
+}
