@@ -1,31 +1,31 @@
 /** Keeps the backends: who has a place, who rests, and which one a request gets. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
 import type { Connected } from '../core/chat.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
+import { ApiError, type ErrorCode } from '../core/errors.ts';
 import {
-  type BackendPolicy,
   createRoutes,
+  type BackendPolicy,
   type BackendSpec,
   type Route,
   type Routes,
   type Routing,
 } from '../core/routes.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import { blameOf, hasRefused } from './blame.ts';
 import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
+import { blameOf, hasRefused } from './choice/blame.ts';
+import { createFailingCallers } from './choice/failing-callers.ts';
+import { createLastCallers } from './choice/last-callers.ts';
+import { createPlaces, type Places } from './choice/places.ts';
+import { createFairQueue } from './choice/queue.ts';
+import type { RestChange, RestState } from './choice/rest.ts';
+import { createRests, type RestingRequest, type Rests } from './choice/rests.ts';
 import { unreachableReason } from './connection-failures.ts';
 import type { Forward } from './forward/forward.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
-import type { ChatBody } from '../core/encoded-chat.ts';
-import { createFailingCallers } from './failing-callers.ts';
-import type { KeyOwner } from './request-headers.ts';
-import { createFairQueue } from './fair-queue.ts';
-import { withKey } from './request-headers.ts';
-import { createLastCallers } from './last-callers.ts';
-import { retryAfterMsOf } from './reply-headers.ts';
-import { createRest, type Rest, type RestChange, type RestState } from './rest.ts';
+import { withKey, type KeyOwner } from './request-headers.ts';
 
 export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
   readonly refusals: KnownRefusals;
@@ -136,19 +136,14 @@ export interface Backends extends RoutedInputCounter, Connected {
 interface Backend {
   spec: BackendSpec;
   readonly chat: SingleBackend;
-  readonly rest: Rest;
-  /** Of the models that were refused there. */
-  readonly modelRests: Map<string, Rest>;
+  readonly rests: Rests;
+  readonly places: Places;
   readonly counts: Record<keyof Counts, number>;
-  running: number;
-  /** How many of these each caller has. */
-  readonly places: Map<string, number>;
   /** Why it could not be reached, as `onUnreachable` was told. */
   unreachable: string | undefined;
 }
 
-interface Judged extends Pick<PlaceAsking, 'model' | 'caller'> {
-  readonly begunMs: number;
+interface Judged extends RestingRequest {
   readonly isSlow: boolean;
 }
 
@@ -165,20 +160,16 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   let routes = createRoutes([]);
   replace(first);
 
-  function open(spec: BackendSpec): Backend {
-    const { name: backend } = spec;
-    const rest = createRest({ nowMs, onChange: (change) => options.onChange({ backend, ...change }) });
-    const counts = { answered: 0, failed: 0, cancelled: 0 };
-    return {
-      spec,
-      chat: options.open(spec),
-      rest,
-      modelRests: new Map(),
-      counts,
-      running: 0,
-      places: new Map(),
+  function open(first: BackendSpec): Backend {
+    const backend: Backend = {
+      spec: first,
+      chat: options.open(first),
+      rests: createRests({ nowMs, onChange: (change) => options.onChange({ backend: first.name, ...change }) }),
+      places: createPlaces(() => backend.spec.maxConcurrent, asked),
+      counts: { answered: 0, failed: 0, cancelled: 0 },
       unreachable: undefined,
     };
+    return backend;
   }
 
   function replace(named: readonly BackendSpec[]): void {
@@ -188,7 +179,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     specs = next;
     routes = createRoutes(next, (name, model) => {
       const backend = listed.get(name);
-      return backend !== undefined && hasRoom(backend) && isOpen(backend, model);
+      return backend !== undefined && backend.places.hasRoom() && backend.rests.isOpenFor(model);
     });
     for (const backend of before.values()) {
       if (isListed(backend)) continue;
@@ -210,7 +201,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   function closeIfDone(backend: Backend): void {
-    if (backend.running === 0 && draining.delete(backend)) void backend.chat.close();
+    if (backend.places.running === 0 && draining.delete(backend)) void backend.chat.close();
   }
 
   function begin(asking: PlaceAsking, tried?: ReadonlySet<string>): Try | Promise<Try> {
@@ -221,7 +212,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     // Most requests find their first choice free.
     for (const name of backends) {
       const backend = tried?.has(name) === true ? undefined : listed.get(name);
-      if (backend !== undefined && hasRoomFor(backend, caller) && isOpen(backend, model)) return take(backend, asking);
+      if (backend === undefined || !hasRoomFor(backend, caller)) continue;
+      if (backend.rests.isOpenFor(model)) return take(backend, asking);
     }
     const isFirstTry = tried === undefined || tried.size === 0;
     if (allRest()) {
@@ -233,7 +225,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     return queue.wait({
       caller,
       signal,
-      wants: (backend) => candidates().includes(backend) && (isOpen(backend, model) || (isFirstTry && allRest())),
+      wants: (backend) =>
+        candidates().includes(backend) && (backend.rests.isOpenFor(model) || (isFirstTry && allRest())),
       take: (backend) => take(backend, asking),
       timeoutMs: options.policy().queueTimeoutMs,
       expire: allBusy,
@@ -247,77 +240,53 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
     /** What others have seen may not hold for this request, so that it is sent all the same. */
     function allRest(): boolean {
-      return !candidates().some((backend) => isOpen(backend, model));
+      return !candidates().some(({ rests }) => rests.isOpenFor(model));
     }
 
     /** One that could not be reached is no hope for anybody. */
-    function byHope(one: Backend, other: Backend): number {
-      const isGone = ({ rest }: Backend): number => Number(rest.reason === 'upstream_unreachable');
-      return isGone(one) - isGone(other) || waitMsOf(one, model) - waitMsOf(other, model);
+    function byHope({ rests: one }: Backend, { rests: other }: Backend): number {
+      const isGone = ({ reason }: Rests): number => Number(reason === 'upstream_unreachable');
+      return isGone(one) - isGone(other) || one.waitMs(model) - other.waitMs(model);
     }
   }
 
-  /**
-   * Whether this caller may have one more place. Where others have asked lately, the last quarter is for those who have less than
-   * an equal part. A caller whose requests keep failing has one place at a time.
-   */
-  function hasRoomFor(backend: Backend, caller: string): boolean {
-    const { maxConcurrent, isOnly } = backend.spec;
-    const own = placesOf(backend, caller);
-    if (own > 0 && !isOnly && failing.isSlow(caller)) return false;
-    if (maxConcurrent === null) return true;
-    const free = maxConcurrent - backend.running;
-    if (free <= 0) return false;
-    if (own === 0 || free > Math.floor(maxConcurrent / 4) || !asked.hasOther(caller, LATELY_MS)) return true;
-    return own < Math.floor(maxConcurrent / Math.min(4, Math.max(2, backend.places.size)));
+  /** A caller whose requests keep failing has one place at a time. */
+  function hasRoomFor({ spec, places }: Backend, caller: string): boolean {
+    if (places.of(caller) > 0 && !spec.isOnly && failing.isSlow(caller)) return false;
+    return places.hasRoomFor(caller);
   }
 
   /** Takes a place. */
   function take(backend: Backend, { model, caller }: PlaceAsking): Try {
-    const { spec, chat, rest } = backend;
-    const begunMs = nowMs();
-    const isLastResort = !isOpen(backend, model);
+    const { spec, chat, rests, places } = backend;
+    const request = { model, caller, begunMs: nowMs() };
+    const isLastResort = !rests.isOpenFor(model);
     let isSlow = false;
     let isFree = false;
-    backend.running += 1;
-    backend.places.set(caller, placesOf(backend, caller) + 1);
-    if (!isLastResort) {
-      rest.begin();
-      backend.modelRests.get(model)?.begin();
-    }
+    places.take(caller);
+    if (!isLastResort) rests.begin(model);
 
     function free(): void {
       if (isFree) return;
       isFree = true;
-      backend.running -= 1;
-      const left = placesOf(backend, caller) - 1;
-      if (left > 0) backend.places.set(caller, left);
-      else backend.places.delete(caller);
+      places.free(caller);
       offerPlaces(backend);
       closeIfDone(backend);
-    }
-
-    function endModelRest(): void {
-      const modelRest = backend.modelRests.get(model);
-      modelRest?.succeeded(caller, begunMs);
-      if (modelRest?.state === 'up') backend.modelRests.delete(model);
     }
 
     return {
       spec,
       chat,
       answered(slowMs) {
-        isSlow = nowMs() - begunMs > slowMs;
-        if (isSlow) rest.failed('upstream_timeout', caller);
-        else rest.answered();
-        endModelRest();
+        isSlow = nowMs() - request.begunMs > slowMs;
+        rests.answered(request, isSlow);
         if (failing.clear(caller)) for (const each of listed.values()) offerPlaces(each);
         else offerPlaces(backend);
       },
       tell: (thrown) => (isLastResort && hasRefused(thrown) ? noneAvailable([backend], model) : thrown),
       free,
       end(how) {
-        judge(backend, { model, caller, begunMs, isSlow }, how);
+        judge(backend, { ...request, isSlow }, how);
         free();
       },
     };
@@ -325,50 +294,29 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
   /** Each place is taken in this turn, so that no newcomer has it before. */
   function offerPlaces(backend: Backend): void {
-    const rankOf = (caller: string): number => (hasRoomFor(backend, caller) ? placesOf(backend, caller) : Infinity);
+    const rankOf = (caller: string): number => (hasRoomFor(backend, caller) ? backend.places.of(caller) : Infinity);
     let isWanted = queue.length > 0;
-    while (isWanted && isListed(backend) && hasRoom(backend)) isWanted = queue.offer(backend, rankOf);
+    while (isWanted && isListed(backend) && backend.places.hasRoom()) isWanted = queue.offer(backend, rankOf);
   }
 
-  function judge(backend: Backend, of: Judged, how: TryEnd): void {
-    const { spec, rest, counts } = backend;
+  function judge(backend: Backend, request: Judged, how: TryEnd): void {
+    const { spec, rests, counts } = backend;
     if (how.kind === 'left' || how.kind === 'unasked') {
       if (how.kind === 'left') counts.cancelled += 1;
-      backend.modelRests.get(of.model)?.leave();
-      return rest.leave();
+      return rests.leave(request.model);
     }
     tellIfUnreachable(backend, how);
     if (how.kind === 'whole') {
       counts.answered += 1;
-      return of.isSlow ? undefined : rest.succeeded(of.caller, of.begunMs);
+      return request.isSlow ? undefined : rests.succeeded(request);
     }
     const { thrown, failedElsewhere = false } = how;
     // A limit of the caller's own key says nothing to other callers.
     const isOfCaller = keyOwner === 'caller' && thrown instanceof ApiError && thrown.status === 429;
     const blame = isOfCaller ? 'request' : blameOf(thrown);
     counts[blame === 'request' ? 'answered' : 'failed'] += 1;
-    if (blame === 'answer') failing.note(of.caller);
-    const { code } = toApiError(thrown);
-    const retryAfterMs = retryAfterMsOf(thrown);
-    if (blame === 'request' || spec.isOnly) rest.answered();
-    else if (blame === 'connection') rest.refused(code, retryAfterMs);
-    else if (blame === 'model') restModel(backend, of.model, code, retryAfterMs);
-    else if (failedElsewhere) rest.doubted();
-    else rest.failed(code, of.caller, retryAfterMs);
-  }
-
-  /** A limit is of one model, and the others are answered as before. */
-  function restModel(backend: Backend, model: string, code: ErrorCode, retryAfterMs: number | undefined): void {
-    const { modelRests, spec } = backend;
-    backend.rest.answered();
-    let rest = modelRests.get(model);
-    if (rest === undefined) {
-      const [oldest] = modelRests.keys();
-      if (oldest !== undefined && modelRests.size >= MAX_MODEL_RESTS) modelRests.delete(oldest);
-      rest = createRest({ nowMs, onChange: (change) => options.onChange({ backend: spec.name, model, ...change }) });
-      modelRests.set(model, rest);
-    }
-    rest.refused(code, retryAfterMs);
+    if (blame === 'answer') failing.note(request.caller);
+    rests.failed(request, { thrown, failedElsewhere }, spec.isOnly ? 'request' : blame);
   }
 
   function tellIfUnreachable(backend: Backend, how: TryEnd): void {
@@ -392,19 +340,21 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
         models,
         weight,
       })),
-      unavailable: [...listed.values()].filter((backend) => !isAvailable(backend)).map(({ spec }) => spec.name),
+      unavailable: [...listed.values()]
+        .filter(({ places, rests }) => !places.hasRoom() || !rests.isOpen())
+        .map(({ spec }) => spec.name),
     }),
     states: () =>
       [...listed.values(), ...draining].map((backend) => {
-        const { spec, rest, counts, running } = backend;
+        const { spec, rests, counts, places } = backend;
         return {
           spec,
-          state: draining.has(backend) ? 'draining' : rest.state,
-          restMs: rest.waitMs(),
-          reason: rest.reason,
-          rests: rest.rests,
+          state: draining.has(backend) ? 'draining' : rests.state,
+          restMs: rests.waitMs(),
+          reason: rests.reason,
+          rests: rests.rests,
           ...counts,
-          running,
+          running: places.running,
           waiting: queue.count(backend),
         };
       }),
@@ -427,37 +377,12 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   };
 }
 
-/** A caller who was here within this time may come again. */
-const LATELY_MS = 3_600_000;
-/** Of one backend. A caller can name as many as it likes. */
-const MAX_MODEL_RESTS = 1000;
-
 function sumOf(pools: readonly Connected[]): ReturnType<Connected['connections']> {
   const all = pools.map((pool) => pool.connections());
   return {
     busy: all.reduce((sum, { busy }) => sum + busy, 0),
     idle: all.reduce((sum, { idle }) => sum + idle, 0),
   };
-}
-
-function hasRoom({ spec, running }: Backend): boolean {
-  return spec.maxConcurrent === null || running < spec.maxConcurrent;
-}
-
-function placesOf({ places }: Backend, caller: string): number {
-  return places.get(caller) ?? 0;
-}
-
-function isOpen({ rest, modelRests }: Backend, model: string): boolean {
-  return rest.isOpen() && modelRests.get(model)?.isOpen() !== false;
-}
-
-function isAvailable(backend: Backend): boolean {
-  return hasRoom(backend) && backend.rest.isOpen();
-}
-
-function waitMsOf({ rest, modelRests }: Backend, model: string): number {
-  return Math.max(rest.waitMs(), modelRests.get(model)?.waitMs() ?? 0);
 }
 
 function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
@@ -473,7 +398,7 @@ function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
 }
 
 function noneAvailable(candidates: readonly Backend[], model: string): ApiError {
-  const waitMs = Math.min(...candidates.map((backend) => waitMsOf(backend, model)));
+  const waitMs = Math.min(...candidates.map(({ rests }) => rests.waitMs(model)));
   const seconds = Number.isFinite(waitMs) ? Math.max(1, Math.ceil(waitMs / 1000)) : 1;
   return new ApiError('no_backend_available', { headers: { 'retry-after': String(seconds) } });
 }

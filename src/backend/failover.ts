@@ -3,7 +3,7 @@
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
-import { blameOf, hasRefused, mayHaveRun } from './blame.ts';
+import { blameOf, hasRefused, mayHaveRun } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
 import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';
 import { askForOutput, relayForOutput } from './held-back.ts';

@@ -162,8 +162,8 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a backend that never rests',
-    file: 'backend/backends.ts',
-    right: 'return rest.isOpen() && modelRests.get(model)?.isOpen() !== false;',
+    file: 'backend/choice/rests.ts',
+    right: 'return rest.isOpen() && ofModels.get(model)?.isOpen() !== false;',
     wrong: 'return true;',
     within: 10_000,
   },

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRest, type Rest } from '../../src/backend/rest.ts';
+import { createRest, type Rest } from '../../../src/backend/choice/rest.ts';
 
 describe('createRest', () => {
   let nowMs: number;

@@ -1,4 +1,4 @@
-import type { StopSignal } from '../core/stop-signal.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 
 /** Who waits for a free place. Callers take turns, so that many requests of one hold up no other, and who has the fewest places is first. */
 export interface FairQueue<Place, Taken> {

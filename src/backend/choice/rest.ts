@@ -1,6 +1,6 @@
 /** Whether a backend, or a model there, is left alone for a while because it failed. */
 
-import type { ErrorCode } from '../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import { createLastCallers } from './last-callers.ts';
 
 export interface RestOptions {

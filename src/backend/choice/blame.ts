@@ -1,4 +1,4 @@
-import { ApiError, toApiError } from '../core/errors.ts';
+import { ApiError, toApiError } from '../../core/errors.ts';
 
 /**
  * What a failure is about: the request itself, the connection to the backend, the model there, or the answer, which the request
