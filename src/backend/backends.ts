@@ -245,7 +245,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
     /** One that could not be reached is no hope for anybody. */
     function byHope({ rests: one }: Backend, { rests: other }: Backend): number {
-      const isGone = ({ reason }: Rests): number => Number(reason === 'upstream_unreachable');
+      const isGone = ({ own }: Rests): number => Number(own.reason === 'upstream_unreachable');
       return isGone(one) - isGone(other) || one.waitMs(model) - other.waitMs(model);
     }
   }
@@ -308,7 +308,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     tellIfUnreachable(backend, how);
     if (how.kind === 'whole') {
       counts.answered += 1;
-      return request.isSlow ? undefined : rests.succeeded(request);
+      return request.isSlow ? undefined : rests.own.succeeded(request.caller, request.begunMs);
     }
     const { thrown, failedElsewhere = false } = how;
     // A limit of the caller's own key says nothing to other callers.
@@ -341,18 +341,19 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
         weight,
       })),
       unavailable: [...listed.values()]
-        .filter(({ places, rests }) => !places.hasRoom() || !rests.isOpen())
+        .filter(({ places, rests }) => !places.hasRoom() || !rests.own.isOpen())
         .map(({ spec }) => spec.name),
     }),
     states: () =>
       [...listed.values(), ...draining].map((backend) => {
-        const { spec, rests, counts, places } = backend;
+        const { spec, counts, places } = backend;
+        const { own } = backend.rests;
         return {
           spec,
-          state: draining.has(backend) ? 'draining' : rests.state,
-          restMs: rests.waitMs(),
-          reason: rests.reason,
-          rests: rests.rests,
+          state: draining.has(backend) ? 'draining' : own.state,
+          restMs: own.waitMs(),
+          reason: own.reason,
+          rests: own.rests,
           ...counts,
           running: places.running,
           waiting: queue.count(backend),

@@ -5,16 +5,17 @@ import { retryAfterMsOf } from '../reply-headers.ts';
 import type { Blame } from './blame.ts';
 import { createRest, type Rest, type RestChange } from './rest.ts';
 
-/** The rests of one backend. Those that name no model are of the backend itself. */
-export interface Rests extends Pick<Rest, 'isOpen' | 'state' | 'reason' | 'rests'> {
+/** The rests of one backend. */
+export interface Rests {
+  /** That of the backend itself. */
+  readonly own: Rest;
   /** Whether a request for this model may be sent now. */
   isOpenFor(model: string): boolean;
-  /** Until a request may be sent, for this model if there is one. */
-  waitMs(model?: string): number;
+  /** Until a request for this model may be sent. */
+  waitMs(model: string): number;
   begin(model: string): void;
   /** The backend has begun to answer. A slow start counts as a failure. */
   answered(request: RestingRequest, isSlow: boolean): void;
-  succeeded(request: RestingRequest): void;
   /** A request that `failedElsewhere` too is the reason. */
   failed(
     request: RestingRequest,
@@ -39,7 +40,7 @@ export interface RestsOptions {
 const MAX_MODELS = 1000;
 
 export function createRests({ nowMs, onChange }: RestsOptions): Rests {
-  const rest = createRest({ nowMs, onChange });
+  const own = createRest({ nowMs, onChange });
   const ofModels = new Map<string, Rest>();
 
   /** A limit is of one model, and the others are answered as before. */
@@ -51,52 +52,39 @@ export function createRests({ nowMs, onChange }: RestsOptions): Rests {
       ofModel = createRest({ nowMs, onChange: (change) => onChange({ model, ...change }) });
       ofModels.set(model, ofModel);
     }
-    rest.answered();
+    own.answered();
     ofModel.refused(code, retryAfterMs);
   }
 
   return {
-    isOpen: () => rest.isOpen(),
-    get state() {
-      return rest.state;
-    },
-    get reason() {
-      return rest.reason;
-    },
-    get rests() {
-      return rest.rests;
-    },
+    own,
     isOpenFor(model) {
-      return rest.isOpen() && ofModels.get(model)?.isOpen() !== false;
+      return own.isOpen() && ofModels.get(model)?.isOpen() !== false;
     },
-    waitMs(model) {
-      const ofModel = model === undefined ? undefined : ofModels.get(model);
-      return Math.max(rest.waitMs(), ofModel?.waitMs() ?? 0);
-    },
+    waitMs: (model) => Math.max(own.waitMs(), ofModels.get(model)?.waitMs() ?? 0),
     begin(model) {
-      rest.begin();
+      own.begin();
       ofModels.get(model)?.begin();
     },
     answered({ model, caller, begunMs }, isSlow) {
-      if (isSlow) rest.failed('upstream_timeout', caller);
-      else rest.answered();
+      if (isSlow) own.failed('upstream_timeout', caller);
+      else own.answered();
       const ofModel = ofModels.get(model);
       ofModel?.succeeded(caller, begunMs);
       if (ofModel?.state === 'up') ofModels.delete(model);
     },
-    succeeded: ({ caller, begunMs }) => rest.succeeded(caller, begunMs),
     failed({ model, caller }, { thrown, failedElsewhere }, blame) {
       const { code } = toApiError(thrown);
       const retryAfterMs = retryAfterMsOf(thrown);
-      if (blame === 'request') rest.answered();
-      else if (blame === 'connection') rest.refused(code, retryAfterMs);
+      if (blame === 'request') own.answered();
+      else if (blame === 'connection') own.refused(code, retryAfterMs);
       else if (blame === 'model') refuse(model, code, retryAfterMs);
-      else if (failedElsewhere) rest.doubted();
-      else rest.failed(code, caller, retryAfterMs);
+      else if (failedElsewhere) own.doubted();
+      else own.failed(code, caller, retryAfterMs);
     },
     leave(model) {
       ofModels.get(model)?.leave();
-      rest.leave();
+      own.leave();
     },
   };
 }

@@ -98,6 +98,7 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
   return {
     async forward(forwarding, asking, listener) {
       const { req, res, path, body } = forwarding;
+      const { connectTimeoutMs, idleTimeoutMs } = options;
       const { signal, headers, firstByteTimeoutMs = options.firstByteTimeoutMs } = asking;
       refuseBodyWithoutLength(req);
       const proxy = await openProxy();
@@ -107,8 +108,11 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
       let limits: Limits | undefined;
       const run: Run = {
         send(request) {
+          // The client may have left since the library was asked.
+          if (signal.aborted) return void request.destroy();
           sent = request;
-          limits = openLimits(request, { req, timeouts: { ...options, firstByteTimeoutMs }, fail: run.fail });
+          const timeouts = { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs };
+          limits = openLimits(request, { req, timeouts, fail: run.fail });
           request.once('upgrade', (_answer, socket) => {
             socket.destroy();
             run.fail(switched());

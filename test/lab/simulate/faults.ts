@@ -163,7 +163,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a backend that never rests',
     file: 'backend/choice/rests.ts',
-    right: 'return rest.isOpen() && ofModels.get(model)?.isOpen() !== false;',
+    right: 'return own.isOpen() && ofModels.get(model)?.isOpen() !== false;',
     wrong: 'return true;',
     within: 10_000,
   },
