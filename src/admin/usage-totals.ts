@@ -1,7 +1,8 @@
 import type { RequestHandler } from 'express';
 import { ofQuery } from '../accounts/latencies.ts';
 import { labelCaller } from '../accounts/usage.ts';
-import type { UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
+import { isGroupId } from '../core/ids.ts';
+import type { UsageCurve, UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
 import type { UsageTotal, UsageTotalsQuery } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { untilServed } from '../wire/until-served.ts';
@@ -12,6 +13,8 @@ import type { ShowUsageOfAllOptions } from './usage.ts';
 type By = UsageTotalList['by'];
 
 const MOST_TOTALS = 100;
+/** A chart with more colors would be hard to read. */
+const MOST_CURVES = 5;
 
 export interface ShowUsageTotalsOptions extends Omit<ShowUsageOfAllOptions, 'store'> {
   readonly store: Pick<Store, 'listUsageTotals' | 'listRequestStats'>;
@@ -33,16 +36,23 @@ export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsa
       ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
       ...(group !== undefined && { group: await administration.groups.find(group) }),
     };
-    const query = { by, ...span, ...whose, limit: MOST_TOTALS };
-    const { total, totals, hasMore } = await store.listUsageTotals(query, untilServed(res));
+    const query = { ...span, ...whose, limit: MOST_TOTALS };
+    const { total, totals, hasMore } = await store.listUsageTotals({ by, ...query }, untilServed(res));
+    const nameOf = (name: string) => (by === 'key' ? labelCaller(name) : name);
+    const curveOf = async (name: string | null, of: Partial<UsageTotalsQuery>): Promise<UsageCurve> => {
+      const found = await store.listUsageTotals({ ...query, ...of, by: 'time' }, untilServed(res));
+      return { name: name && nameOf(name), data: found.totals.map(toPoint).toReversed() };
+    };
+    const top = by === 'time' ? [] : totals.slice(0, MOST_CURVES);
+    const curves = await Promise.all([curveOf(null, {}), ...top.map(({ name }) => curveOf(name, toFilter(by, name)))]);
     const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(whose) });
-    const data = totals.map((each) => toWire(each, by === 'key' ? labelCaller(each.name) : each.name));
     res.json({
       object: 'list',
       by,
       total: toWire(total, ''),
-      data,
+      data: totals.map((each) => toWire(each, nameOf(each.name))),
       has_more: hasMore,
+      curves,
       ...latencies,
     } satisfies UsageTotalList);
   };
@@ -51,6 +61,18 @@ export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsa
 function readBy(text: string): By {
   if (text === 'key' || text === 'group' || text === 'model' || text === 'time') return text;
   throw invalidQuery('by', 'by must be one of key, group, model, time.');
+}
+
+function toFilter(by: By, name: string): Partial<UsageTotalsQuery> {
+  return {
+    ...(by === 'key' && { caller: [name] }),
+    ...(by === 'group' && isGroupId(name) && { group: name }),
+    ...(by === 'model' && { model: name }),
+  };
+}
+
+function toPoint({ name, requests, costMicro }: UsageTotal): UsageCurve['data'][number] {
+  return { start: Date.parse(name) / 1000, requests, cost: costMicro };
 }
 
 function toWire(total: UsageTotal, name: string): WireTotal {

@@ -750,6 +750,10 @@ export interface UsageTotalList {
    * Whether there are more than 100.
    */
   has_more: boolean;
+  /**
+   * How the usage went over time: of all together, then of the first five rows, unless they are times themselves.
+   */
+  curves: UsageCurve[];
   latencies: Latencies;
   rejected: Rejections;
 }
@@ -777,6 +781,26 @@ export interface UsageTotal {
    * The time that all of them took together.
    */
   duration_ms: number;
+}
+export interface UsageCurve {
+  /**
+   * As in its row; null for all together.
+   */
+  name: string | null;
+  /**
+   * The latest 100 hours, days or months with requests, the oldest first.
+   */
+  data: {
+    /**
+     * As Unix time in seconds.
+     */
+    start: number;
+    requests: number;
+    /**
+     * In millionths of the currency unit.
+     */
+    cost: number;
+  }[];
 }
 /**
  * The prices in force by name or by a pattern with `*`, in the currency unit per million tokens.

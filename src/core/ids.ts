@@ -1,4 +1,4 @@
-import type { AccountId, Branded, CallId, GroupId, ItemId, KeyId, RequestId, ResponseId } from '../contract/ids.ts';
+import type { Branded, CallId, GroupId, ItemId, KeyId, RequestId, ResponseId } from '../contract/ids.ts';
 
 /** The 32 lower-case hexadecimal digits that a response, its record and its items share. */
 export type UniquePart = Branded<'UniquePart'>;
@@ -39,7 +39,7 @@ export function toGroupId(unique: UniquePart): GroupId {
   return `group_${unique}` as GroupId;
 }
 
-export function isGroupId(id: AccountId): id is GroupId {
+export function isGroupId(id: string): id is GroupId {
   return id.startsWith('group_');
 }
 

@@ -248,7 +248,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
       {
         name: 'by',
         in: 'query',
-        description: 'What to sum up by. `per` counts only with `time`.',
+        description: 'What to sum up by. `per` is that of the curves, and of the rows by `time`.',
         schema: { type: 'string', enum: ['key', 'group', 'model', 'time'], default: 'model' },
       },
       ...SPAN_OF_TIME,

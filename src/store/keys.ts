@@ -192,9 +192,9 @@ export interface UsageQuery {
 export type UsageTotalBy = 'key' | 'group' | 'model' | 'time';
 
 export interface UsageTotalsQuery extends Omit<UsageQuery, 'group' | 'atMost'> {
-  /** Not by group for a caller. */
   readonly by: UsageTotalBy;
   readonly group?: GroupId;
+  readonly model?: string;
   readonly limit: number;
 }
 

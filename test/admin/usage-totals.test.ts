@@ -7,6 +7,7 @@ import { newGroupDraft } from '../support/keys.ts';
 import { compileSchema } from '../support/schemas.ts';
 import { clockOfAWholeMinute } from '../support/time.ts';
 
+const DAY_MS = 86_400_000;
 const ADMIN_TOKEN = 'the-admin-token-of-this-test';
 
 describe('GET /admin/v1/usage/totals', () => {
@@ -59,6 +60,32 @@ describe('GET /admin/v1/usage/totals', () => {
     ]);
     expect(await namesFor('key=Bob')).to.deep.equal([['m', 1]]);
     expect(await namesFor('by=key&group=Research')).to.deep.equal([[ada.key.keyId, 2]]);
+  });
+
+  it('tells how it went over time, in all and by each of the first names', async () => {
+    const { groupId } = await gateway.store.createGroup(newGroupDraft({ name: 'Research' }));
+    const ada = await gateway.issue({ name: 'Ada', groupId });
+    const models = [1, 2, 3, 4, 5, 6, 6].map((at) => `priced-${at}`);
+    for (const model of models)
+      await gateway.create({ model, input: 'Hi' }, { headers: { authorization: `Bearer ${ada.secret}` } });
+    const start = Math.floor(nowMs() / DAY_MS) * (DAY_MS / 1000);
+    const curvesFor = async (query: string) => {
+      const { body } = await ask(query);
+      expect(isList(body), JSON.stringify(isList.errors)).to.equal(true);
+      return (body as UsageTotalList).curves.map(({ name, data }) => [
+        name,
+        data.map((point) => [point.start, point.requests, point.cost > 0]),
+      ]);
+    };
+    const all = [null, [[start, 7, true]]];
+    expect(await curvesFor('by=time')).to.deep.equal([all]);
+    expect(await curvesFor('by=key')).to.deep.equal([all, [ada.key.keyId, all[1]]]);
+    expect(await curvesFor('by=key&group=Research')).to.deep.equal([all, [ada.key.keyId, all[1]]]);
+    expect(await curvesFor('by=group')).to.deep.equal([all, [groupId, all[1]]]);
+    const names = [6, 1, 2, 3, 4].map((at) => `priced-${at}`);
+    const ofModels = names.map((name) => [name, [[start, name === 'priced-6' ? 2 : 1, true]]]);
+    for (const query of ['', 'key=Ada', 'group=Research'])
+      expect(await curvesFor(query)).to.deep.equal([all, ...ofModels]);
   });
 
   it('names times in UTC, the latest first, and tells the sum of all', async () => {

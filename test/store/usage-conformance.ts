@@ -193,6 +193,7 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
         (['hour', 'day', 'month'] as const).flatMap((per) => [
           { by, per },
           { by, per, ofGroup: true },
+          { by, per, model: 'n' },
         ]),
       );
 
@@ -240,6 +241,14 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
             ['n', 10, 150],
           ],
           false,
+        ]);
+        expect(await briefly({ by: 'time', model: 'n', caller: [ada ?? ''], group: groupId })).to.deep.equal([
+          10,
+          [
+            [new Date(DAY + 7 * DAY_MS).toISOString(), 4, 68],
+            [new Date(DAY + 5 * DAY_MS).toISOString(), 3, 45],
+          ],
+          true,
         ]);
         expect(await briefly({ by: 'time' })).to.deep.equal([
           45,

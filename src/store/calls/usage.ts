@@ -45,12 +45,12 @@ export async function listUsage(
 /** Returns the totals of a time, by what costs most or by the latest time. */
 export async function listUsageTotals(
   queue: BatchQueue,
-  { by, caller, group, fromMs, untilMs, per, limit }: UsageTotalsQuery,
+  { by, caller, group, model, fromMs, untilMs, per, limit }: UsageTotalsQuery,
   signal: StopSignal | undefined,
 ): Promise<UsageTotals> {
   const span = await findSpan(queue, { fromMs, untilMs });
   const [name = null] = caller ?? [];
-  const step = { by, per, caller: name, groupId: group ?? null, span, limit: limit + 1 };
+  const step = { by, per, caller: name, groupId: group ?? null, model: model ?? null, span, limit: limit + 1 };
   const sum = (step: TotalsStep) => {
     signal?.throwIfAborted();
     return queue.call(['sumTotals', step], LIST);

@@ -2,6 +2,7 @@ import type { Operations } from '../queue/operations.ts';
 import {
   cover,
   DAY_HOURS,
+  filtersOf,
   partsOf,
   rollupsFor,
   toRollUp,
@@ -20,8 +21,7 @@ import { UPKEEP } from './statements.ts';
 const DIALECT: TotalsDialect = {
   starts: startsOf(POSTGRES),
   collation: POSTGRES.byBytes,
-  caller: '$5',
-  groupId: '$5',
+  filter: (at) => `$${5 + at}`,
   kind: '$3',
   limit: '$4',
   rollups: 'jsonb_to_recordset($1::jsonb) AS r (start bigint, hours bigint)',
@@ -39,7 +39,7 @@ const FIND_IN: Statement = {
 
 export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'>> = {
   async sumTotals(connection, step) {
-    const { by, span, caller, groupId, limit } = step;
+    const { by, span, limit } = step;
     const kind = rollupsFor(step);
     const [, found] = await Promise.all([
       connection.changes(COMPILE_NOTHING),
@@ -47,13 +47,12 @@ export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'
     ]);
     const { rollups, hours } = cover(span, found);
     const spans = hours.map(({ from, until }) => ({ from_hour: from, until_hour: until }));
-    const whose = caller ?? groupId;
     return connection.rows<TotalRow>(toTotals(step, DIALECT), [
       toJson(rollups),
       toJson(spans),
       kind ?? '',
       limit,
-      ...(whose === null ? [] : [whose]),
+      ...filtersOf(step).map(({ value }) => value),
     ]);
   },
   listRollups: (connection) => connection.rows<Rollup>(UPKEEP.listRollups),

@@ -34,6 +34,7 @@ export interface TotalsStep {
   readonly per: UsageQuery['per'];
   readonly caller: string | null;
   readonly groupId: GroupId | null;
+  readonly model: string | null;
   readonly span: HourSpan;
   readonly limit: number;
 }
@@ -63,10 +64,20 @@ const SELECTED = Object.entries(TOTAL_COLUMNS).flatMap(([name, column]) => [
 
 /** Which rollups serve a step; undefined where its rows are few or its parts are shorter than a day. */
 export function rollupsFor(step: TotalsStep): RollupKind | undefined {
-  const { by, per, caller } = step;
-  if (caller !== null || (by === 'time' && per === 'hour')) return undefined;
+  const { by, per, caller, model } = step;
+  if (caller !== null || (by === 'key' && model !== null) || (by === 'time' && per === 'hour')) return undefined;
   if (!isOfGroups(step)) return by === 'key' ? 'key' : 'model';
   return by === 'key' ? 'group_key' : 'group_model';
+}
+
+/** Returns what the usage is limited to, in the order of the placeholders. */
+export function filtersOf({ caller, groupId, model }: Pick<TotalsStep, 'caller' | 'groupId' | 'model'>) {
+  const filters = [
+    { column: 'caller', rolled: 'name', value: caller },
+    { column: 'group_id', rolled: 'group_id', value: groupId },
+    { column: 'model', rolled: 'name', value: model },
+  ];
+  return filters.filter(({ value }) => value !== null);
 }
 
 function isOfGroups({ by, groupId }: Pick<TotalsStep, 'by' | 'groupId'>): boolean {
@@ -142,8 +153,7 @@ export interface TotalsDialect {
   /** Of names, which are only compared. */
   readonly collation: '' | ' COLLATE "C"';
   /** Placeholders. */
-  readonly caller: string;
-  readonly groupId: string;
+  readonly filter: (at: number) => string;
   readonly kind: string;
   readonly limit: string;
   /** Joins whose rows have the columns of `r`: `start` and `hours`, or of `h`: `from_hour` and `until_hour`. */
@@ -155,18 +165,16 @@ export interface TotalsDialect {
 
 /** Returns the statement of a step, with a name that differs between different texts. */
 export function toTotals(step: TotalsStep, dialect: TotalsDialect): { readonly name: string; readonly text: string } {
-  const { by, per, caller, groupId } = step;
+  const { by, per } = step;
+  const filters = filtersOf(step);
   const text = (column: string) => `${column}${dialect.collation}`;
   const columnsOf = { key: text('u.caller'), group: text('u.group_id'), model: text('u.model') };
   const raw = { ...columnsOf, time: dialect.starts[per], all: `''` }[by];
   const start = dialect.starts[per].replaceAll('hour', 's.start');
   const name = text('s.name');
   const rolled = { key: name, group: text('s.group_id'), model: name, time: start, all: `''` }[by];
-  const own = [
-    ...(caller === null ? [] : [`u.caller = ${dialect.caller}`]),
-    ...(groupId === null ? [] : [`u.group_id = ${dialect.groupId}`]),
-  ];
-  const groups = isOfGroups(step) && groupId === null ? dialect.groups : undefined;
+  const own = filters.map(({ column }, at) => `u.${column} = ${dialect.filter(at)}`);
+  const groups = isOfGroups(step) && step.groupId === null ? dialect.groups : undefined;
   if (groups !== undefined) own.push(`u.group_id = ${groups.id}`);
   const columns = COLUMNS.join(', ');
   const order = by === 'time' ? 'name DESC' : '"costMicro" DESC, "requests" DESC, name';
@@ -178,8 +186,8 @@ export function toTotals(step: TotalsStep, dialect: TotalsDialect): { readonly n
       UNION ALL
       SELECT ${rolled} AS name, ${columns} FROM ${dialect.rollups}
         JOIN usage_sums AS s ON s.kind = ${dialect.kind} AND s.start = r.start AND s.hours = r.hours
-        ${groupId === null ? '' : `AND s.group_id = ${dialect.groupId}`}
+        ${filters.map(({ rolled: column }, at) => `AND s.${column} = ${dialect.filter(at)}`).join(' ')}
     )
     SELECT name, ${SELECTED.join(', ')} FROM parts GROUP BY name ORDER BY ${order} LIMIT ${dialect.limit}`;
-  return { name: `totals_${by}_${per}_${groupId !== null ? 'group' : caller === null ? '' : 'caller'}`, text: sql };
+  return { name: ['totals', by, per, ...filters.map(({ column }) => column)].join('_'), text: sql };
 }

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import {
   cover,
   DAY_HOURS,
+  filtersOf,
   partsOf,
   rollupsFor,
   toRollUp,
@@ -20,8 +21,7 @@ import { UPKEEP } from './statements.ts';
 const DIALECT: TotalsDialect = {
   starts: startsOf(SQLITE),
   collation: '',
-  caller: ':caller',
-  groupId: ':groupId',
+  filter: (at) => `:filter${at}`,
   kind: ':kind',
   limit: ':limit',
   rollups: `(SELECT value ->> 'start' AS start, value ->> 'hours' AS hours FROM json_each(:rollups)) AS r CROSS`,
@@ -47,7 +47,7 @@ export function prepareUsageRollups(database: Database) {
   const prepared = new Map<string, Statement<[object], TotalRow>>();
 
   function sumTotals(step: TotalsStep): readonly TotalRow[] {
-    const { by, span, caller, groupId, limit } = step;
+    const { by, span, limit } = step;
     const kind = rollupsFor(step);
     const isByTime = by === 'time' ? 1 : 0;
     const { rollups, hours } = cover(span, kind === undefined ? [] : selectIn.all({ kind, isByTime, ...span }));
@@ -55,7 +55,8 @@ export function prepareUsageRollups(database: Database) {
     const statement = prepared.get(name) ?? database.prepare<[object], TotalRow>(text);
     prepared.set(name, statement);
     const places = { rollups: JSON.stringify(rollups), hours: JSON.stringify(hours) };
-    return statement.all({ kind: kind ?? '', caller, groupId, limit, ...places });
+    const filters = filtersOf(step).map(({ value }, at) => [`filter${at}`, value]);
+    return statement.all({ kind: kind ?? '', limit, ...places, ...Object.fromEntries(filters) });
   }
 
   const selectCurrent = prepareNamed<object, Rollup>(database, UPKEEP.listRollups);
