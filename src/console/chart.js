@@ -1,4 +1,4 @@
-import { element, offsetAt } from './dom.js';
+import { element } from './dom.js';
 import uPlot from './vendor/uplot.js';
 
 /** @import { Part, Per } from './usage-sums.js' */
@@ -7,44 +7,50 @@ import uPlot from './vendor/uplot.js';
  * @typedef {object} Series
  * @property {string} label
  * @property {(part: Part) => number | null} valueOf
+ * @property {boolean} [isRest] What has no name of its own.
  *
  * @typedef {object} ChartKind
  * @property {string} title
- * @property {'bars' | 'lines'} shape
+ * @property {'bars' | 'lines'} shape Bars of several series stand upon each other.
  * @property {(value: number) => string} format
  * @property {(value: number) => string} formatAxis
  * @property {boolean} [isCount] Has no line between two whole numbers.
- * @property {readonly Series[]} series One or two.
+ * @property {readonly Series[]} series At most six.
  *
  * @typedef {object} Chart
  * @property {HTMLElement} figure
- * @property {(parts: readonly Part[], per: Per) => void} show The figure must be in the page.
+ * @property {(parts: readonly Part[], per: Per, series?: readonly Series[]) => void} show The figure must be in the page.
  */
 
 const HEIGHT = 200;
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
-/** A month and a day are those of UTC, in which the gateway counts. An hour is one anywhere. */
-const UTC = 'UTC';
+/** @param {Intl.DateTimeFormatOptions} options */
+const inUtc = (options) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
 /** @type {Readonly<Record<Per, { readonly name: string, readonly format: Intl.DateTimeFormat }>>} */
 const TIMES = {
   hour: {
-    name: 'Time',
-    format: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+    name: 'Hour (UTC)',
+    format: inUtc({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
   },
-  day: { name: 'Day', format: new Intl.DateTimeFormat('en-GB', { timeZone: UTC, day: 'numeric', month: 'short' }) },
-  month: {
-    name: 'Month',
-    format: new Intl.DateTimeFormat('en-GB', { timeZone: UTC, month: 'short', year: 'numeric' }),
-  },
+  day: { name: 'Day (UTC)', format: inUtc({ day: 'numeric', month: 'short' }) },
+  month: { name: 'Month (UTC)', format: inUtc({ month: 'short', year: 'numeric' }) },
 };
-const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const HOUR = inUtc({ hour: '2-digit', minute: '2-digit' });
 
 /**
  * @param {Per} per
- * @returns {string} `Time (UTC+01:00)` or `Day (UTC)`
+ * @returns {string} `Day (UTC)`
  */
 export function nameOfTime(per) {
-  return `${TIMES[per].name} (${per === 'hour' ? offsetAt(new Date()) : UTC})`;
+  return TIMES[per].name;
+}
+
+/**
+ * @param {number} start Unix time
+ * @param {Per} per
+ */
+export function formatTime(start, per) {
+  return TIMES[per].format.format(start * 1000);
 }
 
 /**
@@ -60,11 +66,11 @@ export function createChart(kind) {
     role: 'region',
     'aria-label': `${kind.title}, table`,
   });
-  const legend = element('span', { class: 'legend', 'aria-hidden': 'true' }, ...kind.series.map(legendEntry));
+  const legend = element('span', { class: 'legend', 'aria-hidden': 'true' });
   const figure = element(
     'figure',
     { class: 'chart card' },
-    element('figcaption', {}, kind.title, ...(kind.series.length > 1 ? [legend] : [])),
+    element('figcaption', {}, kind.title, legend),
     plot,
     reading,
     element(
@@ -80,6 +86,7 @@ export function createChart(kind) {
   let parts = [];
   /** @type {Per} */
   let per = 'day';
+  let { series } = kind;
 
   function draw() {
     drawn?.destroy();
@@ -87,30 +94,31 @@ export function createChart(kind) {
     const width = plot.clientWidth;
     // A hidden chart is drawn when it is shown.
     if (width === 0) return;
-    drawn = new uPlot(optionsOf({ kind, per, width, onPoint: readOut }), dataOf(kind, parts), plot);
+    drawn = new uPlot(optionsOf({ kind, series, per, width, onPoint: readOut }), dataOf(kind, series, parts), plot);
   }
 
   /** @param {number | null | undefined} index */
   function readOut(index) {
     // Without a pointer it is the latest.
     const part = parts[index ?? parts.length - 1];
-    const values = kind.series.map(({ label, valueOf }) => `${label} ${formatted(kind, part && valueOf(part))}`);
-    reading.textContent =
-      part === undefined ? '' : `${TIMES[per].format.format(part.start * 1000)}: ${values.join(', ')}`;
+    const values = series.map(({ label, valueOf }) => `${label} ${formatted(kind, part && valueOf(part))}`);
+    reading.textContent = part === undefined ? '' : `${formatTime(part.start, per)}: ${values.join(', ')}`;
   }
 
   new ResizeObserver(() => {
     if (drawn !== null && plot.clientWidth > 0 && drawn.width !== plot.clientWidth) draw();
   }).observe(plot);
-  // The canvas holds drawn colours, which do not follow the theme.
+  // The canvas holds drawn colors, which do not follow the theme.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn && draw());
 
   return {
     figure,
-    show(nextParts, nextPer) {
+    show(nextParts, nextPer, nextSeries = kind.series) {
       parts = nextParts;
       per = nextPer;
-      table.replaceChildren(tableOf(kind, parts, per));
+      series = nextSeries;
+      legend.replaceChildren(...(series.length > 1 ? series.map(legendEntry) : []));
+      table.replaceChildren(tableOf({ kind, series, parts, per }));
       readOut(parts.length - 1);
       draw();
     },
@@ -129,48 +137,70 @@ function formatted(kind, value) {
  * @param {Series} series
  * @param {number} index
  */
-function legendEntry({ label }, index) {
-  const entry = element('span', {}, label);
-  entry.style.setProperty('--series', `var(${COLOURS[index]})`);
+function legendEntry(series, index) {
+  const entry = element('span', {}, series.label);
+  entry.style.setProperty('--series', `var(${colorOf(series, index)})`);
   return entry;
 }
 
-const COLOURS = ['--series-1', '--series-2'];
+/**
+ * @param {Series} series
+ * @param {number} index
+ */
+function colorOf({ isRest = false }, index) {
+  return isRest ? '--series-rest' : `--series-${index + 1}`;
+}
 
 /**
  * @param {ChartKind} kind
+ * @param {readonly Series[]} series
  * @param {readonly Part[]} parts
  * @returns {uPlot.AlignedData}
  */
-function dataOf({ series, shape }, parts) {
+function dataOf({ shape }, series, parts) {
+  const starts = parts.map(({ start }) => start);
+  const values = series.map(({ valueOf }) => parts.map(valueOf));
+  if (shape === 'lines') return [starts, ...values];
+  // A bar reaches down to the axis, so each begins with the height of those below it, and they are drawn over it.
+  const heights = values.map((_, at) => starts.map((_, part) => sumUpTo(values, at, part)));
   // A bar of no height would be a line.
-  const toValue = (/** @type {number | null} */ value) => (shape === 'bars' && value === 0 ? null : value);
-  return [parts.map(({ start }) => start), ...series.map(({ valueOf }) => parts.map((part) => toValue(valueOf(part))))];
+  return [starts, ...heights.map((ofSeries) => ofSeries.map((value) => value || null)).toReversed()];
+}
+
+/**
+ * @param {readonly (readonly (number | null)[])[]} values
+ * @param {number} last
+ * @param {number} part
+ */
+function sumUpTo(values, last, part) {
+  return values.slice(0, last + 1).reduce((sum, ofSeries) => sum + (ofSeries[part] ?? 0), 0);
 }
 
 /**
  * @param {object} options
  * @param {ChartKind} options.kind
+ * @param {readonly Series[]} options.series
  * @param {Per} options.per
  * @param {number} options.width
  * @param {(index: number | null | undefined) => void} options.onPoint
  * @returns {uPlot.Options}
  */
-function optionsOf({ kind, per, width, onPoint }) {
+function optionsOf({ kind, series, per, width, onPoint }) {
   const style = getComputedStyle(document.documentElement);
-  const colour = (/** @type {string} */ name) => resolveColour(style.getPropertyValue(name));
+  const color = (/** @type {string} */ name) => resolveColor(style.getPropertyValue(name));
+  const drawn = series.map((one, index) => ({ label: one.label, color: color(colorOf(one, index)) }));
+  const isLines = kind.shape === 'lines';
   const axis = {
-    stroke: colour('--muted'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { stroke: colour('--line'), width: 1, size: 4 },
+    stroke: color('--muted'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { stroke: color('--line'), width: 1, size: 4 },
     font: `12px ${style.fontFamily}`,
   };
-  const paths = kind.shape === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined;
+  const paths = isLines ? undefined : uPlot.paths.bars?.({ size: [0.7, 40] });
   return {
     width,
     height: HEIGHT,
-    tzDate: (seconds) =>
-      per === 'hour' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false } },
     padding: [12, 16, 0, 0],
@@ -188,6 +218,9 @@ function optionsOf({ kind, per, width, onPoint }) {
         // A label twice is no help: no step is shorter than a part of the span.
         incrs: [1, 2, 3, 4, 6, 7, 12, 14].map((parts) => parts * stepOf(per)),
         size: 34,
+        label: nameOfTime(per),
+        labelSize: 20,
+        labelFont: axis.font,
       },
       {
         ...axis,
@@ -198,12 +231,13 @@ function optionsOf({ kind, per, width, onPoint }) {
     ],
     series: [
       {},
-      ...kind.series.map(({ label }, index) => ({
+      // As the data: of bars, the last of a stack comes first.
+      ...(isLines ? drawn : drawn.toReversed()).map(({ label, color: stroke }) => ({
         label,
-        stroke: colour(COLOURS[index] ?? ''),
+        stroke,
         width: 2,
-        ...(paths && { paths, fill: colour(COLOURS[index] ?? '') }),
-        points: { show: kind.shape === 'lines', size: 6, fill: colour(COLOURS[index] ?? '') },
+        ...(paths && { paths, fill: stroke }),
+        points: { show: isLines, size: 6, fill: stroke },
       })),
     ],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx)] },
@@ -211,11 +245,11 @@ function optionsOf({ kind, per, width, onPoint }) {
 }
 
 /**
- * Asks the browser for a colour, since a canvas does not know `light-dark()`.
+ * Asks the browser for a color, since a canvas does not know `light-dark()`.
  *
  * @param {string} value
  */
-function resolveColour(value) {
+function resolveColor(value) {
   const probe = element('span', { hidden: '' });
   probe.style.color = value;
   document.body.append(probe);
@@ -234,16 +268,18 @@ function stepOf(per) {
  * @param {Per} per
  */
 function shortDate(start, per) {
-  return (per === 'hour' ? HOUR : TIMES[per].format).format(start * 1000);
+  return per === 'hour' ? HOUR.format(start * 1000) : formatTime(start, per);
 }
 
 /**
- * @param {ChartKind} kind
- * @param {readonly Part[]} parts
- * @param {Per} per
+ * @param {object} options
+ * @param {ChartKind} options.kind
+ * @param {readonly Series[]} options.series
+ * @param {readonly Part[]} options.parts
+ * @param {Per} options.per
  */
-function tableOf(kind, parts, per) {
-  const head = [nameOfTime(per), ...kind.series.map(({ label }) => label)];
+function tableOf({ kind, series, parts, per }) {
+  const head = [nameOfTime(per), ...series.map(({ label }) => label)];
   return element(
     'table',
     {},
@@ -264,8 +300,8 @@ function tableOf(kind, parts, per) {
         element(
           'tr',
           {},
-          element('th', { scope: 'row' }, TIMES[per].format.format(part.start * 1000)),
-          ...kind.series.map(({ valueOf }) => element('td', { class: 'number' }, formatted(kind, valueOf(part)))),
+          element('th', { scope: 'row' }, formatTime(part.start, per)),
+          ...series.map(({ valueOf }) => element('td', { class: 'number' }, formatted(kind, valueOf(part)))),
         ),
       ),
     ),

@@ -103,37 +103,23 @@ export function passFocus(from, to) {
 }
 
 /**
- * Returns a time for people, in the time zone of the browser.
+ * Returns a time in UTC, as the log, the command line and the CSV files have it. A pointer on it tells that of the browser.
  *
  * @param {number} seconds Unix time
- * @param {'full' | 'short'} [length] The short one leaves out the year, and the offset if it is that
- *   of now, which the heading of a table tells.
+ * @param {'full' | 'short'} [length] The short one leaves out the year, and UTC, which the heading of a table tells.
  * @returns {HTMLTimeElement}
  */
 export function timeElement(seconds, length = 'full') {
   const date = new Date(seconds * 1000);
-  const offset = offsetAt(date);
-  const shown = length === 'full' || offset !== offsetAt(new Date()) ? ` ${offset}` : '';
-  return element('time', { datetime: date.toISOString() }, TIMES[length].format(date) + shown);
+  const shown = TIMES[length].format(date) + (length === 'full' ? ' UTC' : '');
+  return element('time', { datetime: date.toISOString(), title: date.toLocaleString() }, shown);
 }
 
 const TIME_OF_DAY = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const TIMES = {
-  full: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }),
-  short: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...TIME_OF_DAY }),
+  full: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium', timeStyle: 'medium' }),
+  short: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', ...TIME_OF_DAY }),
 };
-const OFFSET = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'longOffset' });
-
-/**
- * Returns how far the clock of the browser is from UTC at that time.
- *
- * @param {Date} date
- * @returns {string} `UTC`, `UTC+01:00`
- */
-export function offsetAt(date) {
-  const part = OFFSET.formatToParts(date).find(({ type }) => type === 'timeZoneName');
-  return (part?.value ?? 'UTC').replace('GMT', 'UTC').replace('+00:00', '');
-}
 
 /**
  * Copies the text of an element, or selects it where the browser refuses to copy.

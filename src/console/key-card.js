@@ -69,7 +69,7 @@ function limitElement(name, limit, format) {
     value: String(remaining),
     'aria-label': name,
   });
-  const opens = element('span', { class: 'muted small' }, 'resets ', timeElement(limit.resets_at, 'short'));
+  const opens = element('span', { class: 'muted small' }, 'resets ', timeElement(limit.resets_at, 'short'), ' UTC');
   return element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []));
 }
 

@@ -1,4 +1,4 @@
-import { breakable, byId, element, offsetAt, passFocus, say, sayProblem, timeElement } from './dom.js';
+import { breakable, byId, element, passFocus, say, sayProblem, timeElement } from './dom.js';
 import { formatCount, formatCredits, formatMs } from './format.js';
 import { poll } from './poll.js';
 import { showRows } from './redraw.js';
@@ -126,7 +126,6 @@ export function createRequestsView({ client }) {
       state.value = query.get('status') ?? '';
       model.value = query.get('model') ?? '';
       after = query.get('after');
-      byId('requests-time', HTMLElement).textContent = `Time (${offsetAt(new Date())})`;
       say(status, 'Loading …');
       polling = poll({
         ask,

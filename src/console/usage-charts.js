@@ -2,12 +2,29 @@
 
 import { createChart } from './chart.js';
 import { element } from './dom.js';
-import { formatCount, formatMs, formatShort } from './format.js';
+import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
 
-/** @import { Chart, ChartKind } from './chart.js' */
+/** @import { Chart, ChartKind, Series } from './chart.js' */
 /** @import { Rejection } from '../contract/types.ts' */
 /** @import { Part, Span } from './usage-sums.js' */
 
+/** @type {ChartKind} */
+export const REQUESTS_CHART = {
+  title: 'Requests',
+  shape: 'bars',
+  format: formatCount,
+  formatAxis: formatShort,
+  isCount: true,
+  series: [{ label: 'Requests', valueOf: ({ requests }) => requests }],
+};
+/** @type {ChartKind} */
+export const COST_CHART = {
+  title: 'Cost',
+  shape: 'bars',
+  format: formatCredits,
+  formatAxis: formatCredits,
+  series: [{ label: 'Cost', valueOf: ({ cost }) => cost }],
+};
 /** @type {readonly ChartKind[]} */
 export const STATS_CHARTS = [
   timesOf('Time to first token', ({ first_token }) => first_token),
@@ -40,12 +57,15 @@ function timesOf(title, of) {
   };
 }
 
+/** @typedef {Readonly<Record<string, readonly Series[]>>} SeriesOf */
+
 /**
  * Draws the charts that have a value, and the codes of what was rejected.
  *
  * @param {HTMLElement} place
  * @param {readonly ChartKind[]} kinds
- * @returns {(parts: readonly Part[], rejected: readonly Rejection[], per: Span['per']) => boolean} whether there is any
+ * @returns {(usage: { parts: readonly Part[], rejected?: readonly Rejection[], per: Span['per'], series?: SeriesOf }) => boolean}
+ *   whether there is any; `series` replaces those of a chart, by its title.
  */
 export function createCharts(place, kinds) {
   /** @type {readonly (readonly [ChartKind, Chart])[]} */
@@ -64,10 +84,11 @@ export function createCharts(place, kinds) {
     element('p', { class: 'muted small' }, 'They never reached the backend, and have no record.'),
   );
 
-  return (parts, rejected, per) => {
+  return ({ parts, rejected = [], per, series = {} }) => {
+    const seriesOf = (/** @type {ChartKind} */ kind) => series[kind.title] ?? kind.series;
     // A chart without a value would be an empty axis.
-    const shown = charts.filter(([{ series }]) =>
-      parts.some((part) => series.some(({ valueOf }) => (valueOf(part) ?? 0) > 0)),
+    const shown = charts.filter(([kind]) =>
+      parts.some((part) => seriesOf(kind).some(({ valueOf }) => (valueOf(part) ?? 0) > 0)),
     );
     const figures = shown.map(([, chart]) => chart.figure);
     if (rejected.length > 0) figures.push(byCode);
@@ -75,7 +96,7 @@ export function createCharts(place, kinds) {
     if (figures.length !== place.childElementCount || figures.some((figure, at) => figure !== place.children[at])) {
       place.replaceChildren(...figures);
     }
-    for (const [, chart] of shown) chart.show(parts, per);
+    for (const [kind, chart] of shown) chart.show(parts, per, seriesOf(kind));
     codes.replaceChildren(...rowsOf(rejected));
     return figures.length > 0;
   };

@@ -1,6 +1,7 @@
 /** All spans are in UTC, as in the gateway. */
 
-/** @import { Latency, Percentiles, Rejection, UsageOfModel } from '../contract/types.ts' */
+/** @import { Latency, Percentiles, Rejection, UsageCurve, UsageOfModel } from '../contract/types.ts' */
+/** @import { Series } from './chart.js' */
 
 /**
  * @typedef {Omit<UsageOfModel, 'model'>} Sums
@@ -81,6 +82,29 @@ export function withStats(parts, { latencies, rejected }, model) {
     const refused = rejectedOf(rejected, model).filter(({ start }) => start === part.start);
     return { ...part, first_token, duration, rejected: refused.reduce((sum, { count }) => sum + count, 0) };
   });
+}
+
+/**
+ * Returns what a chart stacks: the parts that have a name, and the rest of all.
+ *
+ * @param {readonly UsageCurve[]} curves Of all, then of each name.
+ * @param {'requests' | 'cost'} value
+ * @param {ReadonlyMap<string | null, string>} labels Of the names, and of all as null.
+ * @returns {readonly Series[]}
+ */
+export function stackOf(curves, value, labels) {
+  const [whole, ...named] = curves.map(({ name, data }) => {
+    const values = new Map(data.map((point) => [point.start, point[value]]));
+    return {
+      label: labels.get(name) ?? '',
+      valueOf: (/** @type {{ start: number }} */ { start }) => values.get(start) ?? 0,
+    };
+  });
+  if (whole === undefined || named.length === 0) return whole === undefined ? [] : [whole];
+  const restOf = (/** @type {{ start: number }} */ part) =>
+    named.reduce((rest, { valueOf }) => rest - valueOf(part), whole.valueOf(part));
+  const hasRest = curves[0]?.data.some((point) => restOf(point) > 0);
+  return hasRest ? [...named, { label: 'others', valueOf: restOf, isRest: true }] : named;
 }
 
 /**

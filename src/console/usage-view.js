@@ -3,7 +3,7 @@ import { byId, element, say, showFacts } from './dom.js';
 import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
 import { createKeyCard } from './key-card.js';
 import { poll } from './poll.js';
-import { createCharts, STATS_CHARTS } from './usage-charts.js';
+import { COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from './usage-charts.js';
 import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from './usage-sums.js';
 
 /** @import { ChartKind } from './chart.js' */
@@ -18,14 +18,7 @@ const EVERY_MS = 30_000;
 
 /** @type {readonly ChartKind[]} */
 const CHARTS = [
-  {
-    title: 'Requests',
-    shape: 'bars',
-    format: formatCount,
-    formatAxis: formatShort,
-    isCount: true,
-    series: [{ label: 'Requests', valueOf: ({ requests }) => requests }],
-  },
+  REQUESTS_CHART,
   {
     title: 'Tokens',
     shape: 'lines',
@@ -37,13 +30,7 @@ const CHARTS = [
       { label: 'Output', valueOf: ({ output_tokens }) => output_tokens },
     ],
   },
-  {
-    title: 'Cost',
-    shape: 'bars',
-    format: formatCredits,
-    formatAxis: formatCredits,
-    series: [{ label: 'Cost', valueOf: ({ cost }) => cost }],
-  },
+  COST_CHART,
   {
     title: 'Errors',
     shape: 'lines',
@@ -157,7 +144,11 @@ function createDisplay() {
     const rows = list.data.filter((row) => model === null || row.model === model);
     const parts = sumByTime(rows, span);
     showTotals(totals, sumOf(parts), currency);
-    empty.hidden = draw(withStats(parts, list, model), rejectedOf(list.rejected, model), span.per);
+    empty.hidden = draw({
+      parts: withStats(parts, list, model),
+      rejected: rejectedOf(list.rejected, model),
+      per: span.per,
+    });
   };
 }
 
@@ -168,7 +159,7 @@ function createDisplay() {
  */
 function showTotals(list, total, currency) {
   const mean = meanMs(total);
-  const share = total.requests === 0 ? '' : ` (${((100 * total.failed) / total.requests).toFixed(1)} %)`;
+  const share = total.requests === 0 ? '' : ` (${((100 * total.failed) / total.requests).toFixed(1)}%)`;
   showFacts(list, [
     ['Requests', formatCount(total.requests)],
     ['Failed', formatCount(total.failed) + share],

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from '../../src/console/usage-sums.js';
+import { meanMs, rejectedOf, spanOf, stackOf, sumByTime, sumOf, withStats } from '../../src/console/usage-sums.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:34:56Z');
 const HOUR_S = 3600;
@@ -97,5 +97,28 @@ describe('the sums of the usage view', () => {
     expect(withStats(parts, stats, 'n')[0]).to.deep.include({ first_token: null, duration: null, rejected: 0 });
     expect(withStats(parts, stats, null)[1]).to.deep.include({ duration: null, rejected: 0 });
     expect(rejectedOf(stats.rejected, 'm')).to.have.length(1);
+  });
+  it('stack what has a name, and the rest of all where there is any', () => {
+    const [start, later] = [seconds('2026-03-01T00:00:00Z'), seconds('2026-03-02T00:00:00Z')];
+    const curve = (name: string | null, ...requests: readonly number[]) => ({
+      name,
+      data: requests.map((count, at) => ({ start: [start, later][at] ?? 0, requests: count, cost: 10 * count })),
+    });
+    const [part] = sumByTime([], { per: 'day', from: later, until: later + DAY_S });
+    const stack = (value: 'requests' | 'cost', ...curves: Parameters<typeof stackOf>[0]) =>
+      stackOf(
+        curves,
+        value,
+        new Map([
+          [null, 'All'],
+          ['k', 'Ada'],
+        ]),
+      ).map(({ label, valueOf }) => [label, valueOf({ ...part, start: later } as never)]);
+    expect(stack('cost', curve(null, 5, 7))).to.deep.equal([['All', 70]]);
+    expect(stack('requests', curve(null, 5, 7), curve('k', 5, 7))).to.deep.equal([['Ada', 7]]);
+    expect(stack('requests', curve(null, 5, 7), curve('k', 4))).to.deep.equal([
+      ['Ada', 0],
+      ['others', 7],
+    ]);
   });
 });

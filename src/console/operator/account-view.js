@@ -167,7 +167,7 @@ export async function showAccount(page, kind) {
     cursor: 'before',
     idOf: (/** @type {LedgerItem} */ { id }) => String(id),
     columns: [
-      { title: 'Time', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'Time (UTC)', cell: ({ created_at }) => timeElement(created_at, 'short') },
       { title: 'Kind', cell: ({ kind: what }) => what },
       { title: 'Amount', kind: 'number', cell: ({ amount }) => amountOf(amount) },
       { title: 'Note', wide: true, kind: 'name', cell: ({ note }) => note },

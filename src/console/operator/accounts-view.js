@@ -46,9 +46,9 @@ export async function showKeys(page) {
       { title: 'State', cell: ({ status }) => statusElement(status) },
       { title: 'Group', kind: 'name', wide: true, cell: ({ group }) => group?.name ?? '–' },
       ...MONEY_COLUMNS,
-      { title: 'Created', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'Created (UTC)', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
       {
-        title: 'Last used',
+        title: 'Last used (UTC)',
         wide: true,
         cell: ({ last_used_at }) => (last_used_at === null ? 'never' : timeElement(last_used_at, 'short')),
       },
@@ -89,7 +89,7 @@ export async function showGroups(page) {
       { title: 'State', cell: ({ status }) => statusElement(status) },
       { title: 'Keys', kind: 'number', cell: ({ keys }) => formatCount(keys) },
       ...MONEY_COLUMNS,
-      { title: 'Created', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'Created (UTC)', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
     ],
     everyMs: EVERY_MS,
   });

@@ -2,7 +2,7 @@
 
 import { element, timeElement } from '../dom.js';
 import { formatAmount, formatCount } from '../format.js';
-import { toLocal, toSeconds } from './times.js';
+import { toField, toSeconds } from './times.js';
 
 /** @import { AdminGroup, AdminKey } from '../../contract/types.ts' */
 /** @import { Fact } from '../dom.js' */
@@ -17,7 +17,7 @@ const LIMIT_FIELDS = [
   { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
   { name: 'limits.spend_per_day', label: 'Spending per day (UTC)', kind: 'number' },
   { name: 'limits.spend_per_month', label: 'Spending per month (UTC)', kind: 'number' },
-  { name: 'expires_at', label: 'Expires', kind: 'time', hint: 'In your time zone. Empty: never.' },
+  { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', hint: 'Empty: never.' },
 ];
 /** @type {Field} */
 const CREDITS_FIELD = {
@@ -62,7 +62,7 @@ export function toValues(account) {
     'limits.tokens_per_minute': String(limits.tokens_per_minute ?? ''),
     'limits.spend_per_day': limits.spend_per_day ?? '',
     'limits.spend_per_month': limits.spend_per_month ?? '',
-    expires_at: toLocal(expires_at),
+    expires_at: toField(expires_at),
   };
 }
 

@@ -54,7 +54,7 @@ function nameOf({ name, base_url, dialect, weight }) {
 function stateOf({ state, resting_until, reason }) {
   const shown = element('div', {}, element('span', { class: 'state', 'data-state': state }, STATES[state]));
   const about = element('div', { class: 'muted small' });
-  if (resting_until !== null) about.append('until ', timeElement(resting_until, 'short'));
+  if (resting_until !== null) about.append('until ', timeElement(resting_until, 'short'), ' UTC');
   if (reason !== null) about.append(resting_until === null ? '' : ', ', `after ${reason}`);
   if (about.hasChildNodes()) shown.append(about);
   return shown;

@@ -64,7 +64,7 @@ function fullestOf({ name, fullest_percent }) {
   return element(
     'div',
     { class: 'limit' },
-    `${fullest_percent} %`,
+    `${fullest_percent}%`,
     fullness(`${NAMES[name]}, of the fullest process`, fullest_percent, 100),
   );
 }

@@ -21,19 +21,43 @@ const known = new Map();
  * @param {string} id
  */
 export function nameLink(page, kind, id) {
-  const isIssued = page.isManaged && id.startsWith(kind === 'keys' ? 'key_' : 'group_');
-  if (!isIssued) return element('code', {}, id);
+  if (!isIssued(page, kind, id)) return element('code', {}, id);
   const path = `${kind}/${id}`;
-  const link = element('a', { href: toHref(kind, id) }, known.get(path) ?? `${id.slice(0, 12)}…`);
-  if (!known.has(path)) void nameOf(page, path).then((name) => (link.textContent = name));
+  const link = element('a', { href: toHref(kind, id) }, known.get(path) ?? shorten(id));
+  if (!known.has(path)) void findName(page, path).then((name) => (link.textContent = name));
   return link;
+}
+
+/**
+ * Returns the name, or the id of what has none.
+ *
+ * @param {Page} page
+ * @param {'keys' | 'groups'} kind
+ * @param {string} id
+ */
+export async function nameOf(page, kind, id) {
+  return isIssued(page, kind, id) ? findName(page, `${kind}/${id}`) : id;
+}
+
+/**
+ * @param {Page} page
+ * @param {'keys' | 'groups'} kind
+ * @param {string} id
+ */
+function isIssued({ isManaged }, kind, id) {
+  return isManaged && id.startsWith(kind === 'keys' ? 'key_' : 'group_');
+}
+
+/** @param {string} id */
+function shorten(id) {
+  return `${id.slice(0, 12)}…`;
 }
 
 /**
  * @param {Page} page
  * @param {string} path
  */
-function nameOf({ client, signal }, path) {
+function findName({ client, signal }, path) {
   const before = names.get(path);
   if (before !== undefined) return before;
   const asked = client.get(path, { signal }).then(
@@ -45,7 +69,7 @@ function nameOf({ client, signal }, path) {
     (/** @type {unknown} */ error) => {
       names.delete(path);
       if (!signal.aborted && toFailure(error).status === 404) return 'deleted';
-      return `${path.split('/')[1]?.slice(0, 12)}…`;
+      return shorten(path.split('/')[1] ?? '');
     },
   );
   if (names.size >= MAX_NAMES) {

@@ -7,7 +7,7 @@ import { toHref } from '../route.js';
 import { showLive } from './live.js';
 import { nameLink } from './names.js';
 import { showPagedList } from './paged-list.js';
-import { toLocal, toSeconds } from './times.js';
+import { toField, toSeconds } from './times.js';
 
 /** @import { AdminRequest } from '../../contract/types.ts' */
 /** @import { Page } from './main.js' */
@@ -45,21 +45,27 @@ function showList(page) {
       { name: 'error_code', label: 'Error code' },
       { name: 'key', label: isManaged ? 'Key, by name or id' : 'Caller' },
       ...(isManaged ? [{ name: 'group', label: 'Group, by name or id' }] : []),
-      { name: 'from', label: 'From', kind: /** @type {const} */ ('time') },
-      { name: 'until', label: 'Until', kind: /** @type {const} */ ('time') },
+      { name: 'from', label: 'From (UTC)', kind: /** @type {const} */ ('time') },
+      { name: 'until', label: 'Until (UTC)', kind: /** @type {const} */ ('time') },
     ],
-    fromAddress: (name, value) => (TIMES.has(name) ? toLocal(Number(value)) : value),
+    fromAddress: (name, value) => (TIMES.has(name) ? toField(Number(value)) : value),
     toAddress: (name, value) => (TIMES.has(name) ? String(toSeconds(value) ?? '') : value),
     idOf: (/** @type {AdminRequest} */ { request_id }) => request_id,
     hrefOf: ({ request_id }) => toHref('requests', request_id),
     columns: [
-      { title: 'Time', cell: ({ created_at }) => timeElement(created_at, 'short') },
+      { title: 'Time (UTC)', cell: ({ created_at }) => timeElement(created_at, 'short') },
       { title: 'State', cell: stateOf },
       { title: 'Model', kind: 'name', cell: ({ model }) => model },
       { title: isManaged ? 'Key' : 'Caller', kind: 'name', wide: true, cell: ({ key }) => nameLink(page, 'keys', key) },
-      { title: 'Backend', wide: true, cell: ({ upstream }) => upstream ?? '–' },
+      { title: 'Backend', wide: true, optional: true, cell: ({ upstream }) => upstream ?? '–' },
       { title: 'Tokens in / out', kind: 'number', wide: true, cell: tokensOf },
-      { title: 'Cost', kind: 'number', wide: true, cell: ({ cost }) => (cost === null ? '–' : formatCredits(cost)) },
+      {
+        title: 'Cost',
+        kind: 'number',
+        wide: true,
+        optional: true,
+        cell: ({ cost }) => (cost === null ? '–' : formatCredits(cost)),
+      },
       { title: 'Took', kind: 'number', cell: tookOf },
     ],
     everyMs: EVERY_MS,

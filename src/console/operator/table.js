@@ -4,8 +4,9 @@ import { showRows } from '../redraw.js';
 /**
  * @template Row
  * @typedef {object} Column
- * @property {string} title
+ * @property {string | (() => string)} title
  * @property {'number' | 'name'} [kind]
+ * @property {boolean} [optional] Whether it is left out where no row has a value.
  * @property {boolean | 'very'} [wide] Whether a narrow page leaves it out, and a tablet too if it is `very`.
  * @property {(row: Row) => Node | string} cell
  */
@@ -21,12 +22,12 @@ import { showRows } from '../redraw.js';
  * @param {boolean} [options.stacks] Whether a narrow page shows each row as a list.
  */
 export function createTable({ label, columns, hrefOf, stacks = false }) {
-  const head = columns.map((column) => element('th', { scope: 'col', ...classOf(column) }, column.title));
+  const head = element('tr');
   const body = element('tbody');
   const table = element(
     'table',
     { 'aria-label': label, ...(stacks && { class: 'stacks' }) },
-    element('thead', {}, element('tr', {}, ...head)),
+    element('thead', {}, head),
     body,
   );
   const empty = element('p', { class: 'empty' });
@@ -34,6 +35,8 @@ export function createTable({ label, columns, hrefOf, stacks = false }) {
   table.hidden = true;
   empty.hidden = true;
   let shown = '';
+  /** @type {readonly (Column<Row> & { title: string, isHidden: boolean })[]} */
+  let shownColumns = [];
 
   /**
    * @param {readonly Row[]} rows
@@ -46,16 +49,24 @@ export function createTable({ label, columns, hrefOf, stacks = false }) {
     const next = JSON.stringify(rows);
     if (next === shown) return;
     shown = next;
+    shownColumns = columns.map((column) => ({
+      ...column,
+      title: typeof column.title === 'string' ? column.title : column.title(),
+      isHidden: column.optional === true && rows.every((row) => column.cell(row) === '–'),
+    }));
+    head.replaceChildren(
+      ...shownColumns.map((column) => element('th', { scope: 'col', ...attributesOf(column) }, column.title)),
+    );
     showRows(body, rows.map(toRow));
   }
 
   /** @param {Row} row */
   function toRow(row) {
     const href = hrefOf?.(row);
-    const cells = columns.map((column, at) => {
+    const cells = shownColumns.map((column, at) => {
       const content = column.cell(row);
       const linked = at === 0 && href !== undefined ? element('a', { href }, content) : content;
-      return element('td', { 'data-title': column.title, ...classOf(column) }, linked);
+      return element('td', { 'data-title': column.title, ...attributesOf(column) }, linked);
     });
     const made = element('tr', {}, ...cells);
     if (href === undefined) return made;
@@ -70,8 +81,8 @@ export function createTable({ label, columns, hrefOf, stacks = false }) {
   return { place, show };
 }
 
-/** @param {{ kind?: string, wide?: boolean | 'very' }} column */
-function classOf({ kind = '', wide = false }) {
+/** @param {{ kind?: string, wide?: boolean | 'very', isHidden: boolean }} column */
+function attributesOf({ kind = '', wide = false, isHidden }) {
   const name = `${kind} ${wide === 'very' ? 'wide very-wide' : wide ? 'wide' : ''}`.trim();
-  return name === '' ? {} : { class: name };
+  return { ...(name !== '' && { class: name }), ...(isHidden && { hidden: '' }) };
 }

@@ -1,11 +1,11 @@
 /**
- * Returns a time of an input field in the time zone of the browser as Unix time.
+ * Returns a time of an input field, which is in UTC, as Unix time.
  *
  * @param {string} text As in `datetime-local`; empty for none.
  * @returns {number | null}
  */
 export function toSeconds(text) {
-  const ms = text === '' ? Number.NaN : new Date(text).getTime();
+  const ms = Date.parse(`${text}Z`);
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
 }
 
@@ -13,8 +13,6 @@ export function toSeconds(text) {
  * @param {number | null} seconds
  * @returns {string} The value of a `datetime-local` field.
  */
-export function toLocal(seconds) {
-  if (seconds === null) return '';
-  const date = new Date(seconds * 1000);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+export function toField(seconds) {
+  return seconds === null ? '' : new Date(seconds * 1000).toISOString().slice(0, 19);
 }

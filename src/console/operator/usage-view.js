@@ -1,21 +1,20 @@
-import { nameOfTime } from '../chart.js';
+import { formatTime, nameOfTime } from '../chart.js';
 import { element, showFacts } from '../dom.js';
 import { formatCount, formatCredits, formatMs, formatShort } from '../format.js';
 import { createAddress, toHref } from '../route.js';
-import { createCharts, STATS_CHARTS } from '../usage-charts.js';
-import { spanOf, sumByTime, withStats } from '../usage-sums.js';
+import { COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from '../usage-charts.js';
+import { spanOf, stackOf, sumByTime, withStats } from '../usage-sums.js';
 import { createField } from './form.js';
 import { showLive } from './live.js';
-import { nameLink } from './names.js';
+import { nameLink, nameOf } from './names.js';
 import { createTable } from './table.js';
 
 /** @import { UsageTotal, UsageTotalList } from '../../contract/types.ts' */
 /** @import { Field } from './form.js' */
 /** @import { Page } from './main.js' */
+/** @import { Per } from '../usage-sums.js' */
 
 const EVERY_MS = 30_000;
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-const HOUR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
 /** @param {Page} page */
 export function showUsage(page) {
@@ -33,14 +32,16 @@ export function showUsage(page) {
     ...fields.map(({ place }) => place),
   );
   const about = element('p', { class: 'muted small' });
-  const charts = element('div', { class: 'charts' });
+  const [curves, charts] = [element('div', { class: 'charts' }), element('div', { class: 'charts' })];
   const valueOf = (/** @type {string} */ name) => fields.find((field) => field.name === name)?.input.value.trim() ?? '';
   const setAddress = createAddress();
-  let most = 0;
+  const keyTitle = isManaged ? 'Key' : 'Caller';
+  /** @type {{ by: UsageTotalList['by'], per: Per, mostCost: number }} */
+  let shown = { by: 'model', per: 'day', mostCost: 0 };
   const { place, show } = createTable({
     label: 'Usage',
     columns: [
-      { title: 'Name', kind: 'name', cell: (/** @type {UsageTotal} */ { name }) => nameOf(name) },
+      { title: titleOf, kind: 'name', cell: (/** @type {UsageTotal} */ { name }) => linkOf(name) },
       { title: 'Cost', kind: 'number', cell: costOf },
       { title: 'Requests', kind: 'number', cell: ({ requests }) => formatCount(requests) },
       { title: 'Failed', kind: 'number', wide: true, cell: failedOf },
@@ -51,21 +52,26 @@ export function showUsage(page) {
     ],
   });
 
+  function titleOf() {
+    return shown.by === 'time' ? nameOfTime(shown.per) : { key: keyTitle, group: 'Group', model: 'Model' }[shown.by];
+  }
+
   /** @param {string} name */
-  function nameOf(name) {
-    const by = valueOf('by');
-    if (by === 'key') return nameLink(page, 'keys', name);
-    if (by === 'group') return nameLink(page, 'groups', name);
-    if (by === 'model') return element('a', { href: toHref('requests', null, { model: name }) }, name);
-    const start = new Date(name);
-    return `${(valueOf('span') === 'day' ? HOUR : DAY).format(start)} UTC`;
+  function linkOf(name) {
+    if (shown.by === 'time') return formatTime(Date.parse(name) / 1000, shown.per);
+    if (shown.by === 'model') return element('a', { href: toHref('requests', null, { model: name }) }, name);
+    return nameLink(page, shown.by === 'key' ? 'keys' : 'groups', name);
   }
 
   /** @param {UsageTotal} total */
   function costOf({ name, cost }) {
     const text = formatCredits(cost);
-    if (most === 0) return text;
-    const share = element('meter', { max: String(most), value: String(cost), 'aria-label': `share of ${name}` });
+    if (shown.mostCost === 0) return text;
+    const share = element('meter', {
+      max: String(shown.mostCost),
+      value: String(cost),
+      'aria-label': `share of ${name}`,
+    });
     return element('div', { class: 'limit' }, text, share);
   }
 
@@ -75,7 +81,18 @@ export function showUsage(page) {
     const { per, from, until } = span;
     const query = new URLSearchParams({ by: valueOf('by'), from: String(from), until: String(until), per });
     for (const name of ['key', 'group']) if (valueOf(name) !== '') query.set(name, valueOf(name));
-    return { span, list: /** @type {UsageTotalList} */ (await page.client.get(`usage/totals?${query}`, { signal })) };
+    const list = /** @type {UsageTotalList} */ (await page.client.get(`usage/totals?${query}`, { signal }));
+    return { span, list, labels: new Map(await Promise.all(list.curves.map(({ name }) => labelOf(list.by, name)))) };
+  }
+
+  /**
+   * @param {UsageTotalList['by']} by
+   * @param {string | null} name
+   * @returns {Promise<[string | null, string]>}
+   */
+  async function labelOf(by, name) {
+    const isAccount = name !== null && (by === 'key' || by === 'group');
+    return [name, isAccount ? await nameOf(page, `${by}s`, name) : (name ?? '')];
   }
 
   function apply() {
@@ -87,18 +104,29 @@ export function showUsage(page) {
 
   form.addEventListener('change', apply);
   form.addEventListener('submit', (event) => event.preventDefault());
-  content.append(form, tiles, place, about, charts);
-  const draw = createCharts(charts, STATS_CHARTS);
+  content.append(form, tiles, curves, place, about, charts);
+  const drawCurves = createCharts(curves, [COST_CHART, REQUESTS_CHART]);
+  const drawStats = createCharts(charts, STATS_CHARTS);
   const polling = showLive(page, {
     ask,
-    show({ span, list }) {
+    show({ span, list, labels }) {
       const { by, total, data, rejected, has_more } = list;
-      most = Math.max(...data.map(({ cost }) => cost), 0);
+      const { per } = span;
+      shown = { by, per, mostCost: Math.max(...data.map(({ cost }) => cost), 0) };
       showTotal(tiles, total);
-      show(data, 'No request has ended in this time.');
-      draw(withStats(sumByTime([], span), list, null), rejected, span.per);
-      const first = has_more ? `The first ${data.length}. ` : '';
-      about.textContent = `${first}${by === 'time' ? 'The latest first.' : 'What costs most comes first, then what was asked most.'} Days and hours are UTC; the charts have ${nameOfTime(span.per)}.`;
+      const parts = withStats(sumByTime([], span), list, null);
+      drawCurves({
+        parts,
+        per,
+        series: {
+          Cost: stackOf(list.curves, 'cost', labels.set(null, 'Cost')),
+          Requests: stackOf(list.curves, 'requests', labels.set(null, 'Requests')),
+        },
+      });
+      show(data, 'No request ended in this time.');
+      const order = by === 'time' ? 'Latest first' : 'Sorted by cost';
+      about.textContent = `${order}${has_more ? `; only the first ${data.length} are shown` : ''}. Times are UTC.`;
+      drawStats({ parts, rejected, per });
     },
     everyMs: EVERY_MS,
   });
@@ -158,7 +186,7 @@ function showTotal(tiles, total) {
 
 /** @param {UsageTotal} total */
 function failedOf({ failed, requests }) {
-  return formatCount(failed) + (failed === 0 ? '' : ` (${((100 * failed) / requests).toFixed(1)} %)`);
+  return formatCount(failed) + (failed === 0 ? '' : ` (${((100 * failed) / requests).toFixed(1)}%)`);
 }
 
 /** @param {UsageTotal} total */

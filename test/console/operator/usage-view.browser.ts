@@ -36,8 +36,13 @@ describe('the usage of the operator', () => {
       ['m', '0.01455', '4'],
       ['priced-one', '0.00485', '1'],
     ]);
+    const costs = page.getByRole('figure').filter({ hasText: 'Cost' });
+    await costs.locator('canvas').waitFor();
+    expect(await costs.locator('.legend span').allInnerTexts()).to.deep.equal(['m', 'priced-one']);
+    await page.getByRole('columnheader', { name: 'Model', exact: true }).waitFor();
     await page.getByLabel('By', { exact: true }).selectOption('key');
     await page.getByRole('link', { name: 'Bob' }).waitFor();
+    expect(await costs.locator('.legend span').allInnerTexts()).to.deep.equal(['Ada’s key', 'Bob']);
     await page.reload();
     await page.getByRole('link', { name: 'Bob' }).waitFor();
     await page.getByRole('link', { name: 'Ada’s key' }).waitFor();
@@ -48,10 +53,7 @@ describe('the usage of the operator', () => {
     await page.getByLabel('By', { exact: true }).selectOption('group');
     await page.getByRole('link', { name: 'Research' }).waitFor();
     await page.getByLabel('By', { exact: true }).selectOption('time');
-    await page
-      .getByText(/20\d\d UTC/)
-      .first()
-      .waitFor();
+    await page.getByRole('table', { name: 'Usage' }).getByRole('columnheader', { name: 'Day (UTC)' }).waitFor();
     const rows = page.getByRole('table', { name: 'Usage' }).locator('tbody tr');
     expect(await rows.count()).to.equal(2);
     await page.getByLabel('Time', { exact: true }).selectOption('last 24 hours');
