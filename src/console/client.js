@@ -16,6 +16,11 @@ export class Failure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
+  /** Whether the same question always has this answer. */
+  get isFinal() {
+    return this.status === 400 || this.status === 404;
+  }
+
   get sentence() {
     if (this.status === 0) return this.message;
     const wait = this.retryAfterMs > 0 ? ` Try again in ${Math.ceil(this.retryAfterMs / 1000)} s.` : '';

@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 30_000;
 
 /**
  * Asks again and again while the page is visible. After a failure it waits longer each time, and at
- * least as long as the gateway asks for.
+ * least as long as the gateway asks for; after one that stays, until `now` is called.
  *
  * @template Answer
  * @param {object} options
@@ -28,6 +28,7 @@ export function poll({ ask, show, fail, everyMs }) {
     turn = new AbortController();
     const { signal } = turn;
     let waitMs = everyMs;
+    let isFinal = false;
     try {
       const answer = await ask(signal);
       if (signal.aborted) return;
@@ -36,11 +37,12 @@ export function poll({ ask, show, fail, everyMs }) {
     } catch (error) {
       if (signal.aborted) return;
       const failure = toFailure(error);
+      ({ isFinal } = failure);
       fail(failure);
       failures++;
       waitMs = Math.max(failure.retryAfterMs, Math.min(everyMs * 2 ** failures, MAX_WAIT_MS));
     }
-    if (!signal.aborted && !document.hidden) timer = setTimeout(() => void run(), waitMs);
+    if (!signal.aborted && !document.hidden && !isFinal) timer = setTimeout(() => void run(), waitMs);
   }
 
   const now = () => {

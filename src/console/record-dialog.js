@@ -1,4 +1,4 @@
-import { adviceFor } from './advice.js';
+import { adviceForRecord } from './advice.js';
 import { byId, element, passFocus, say } from './dom.js';
 import { toFailure } from './client.js';
 import { poll } from './poll.js';
@@ -43,7 +43,7 @@ export function createRecordDialog(client, { onCancel, onClose }) {
     const next = JSON.stringify(record, null, 2);
     if (next === shown) return;
     shown = next;
-    facts.replaceChildren(recordFacts(record, { advice: record.error && adviceFor(record.error.code) }));
+    facts.replaceChildren(recordFacts(record, { advice: record.error && adviceForRecord(record.error.code) }));
     json.textContent = next;
     // Whoever has opened the JSON still sees it.
     if (!body.contains(facts))

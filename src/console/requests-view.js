@@ -132,7 +132,7 @@ export function createRequestsView({ client }) {
         show: showPage,
         fail(failure) {
           say(problem, failure.sentence);
-          say(status, 'Trying again …');
+          say(status, failure.isFinal ? null : 'Trying again …');
         },
         everyMs: EVERY_MS,
       });
@@ -172,7 +172,7 @@ function createRecords(onOpen) {
     latest = records;
     table.hidden = records.length === 0;
     const none = isFiltered
-      ? 'No request fits these filters. The model must be its whole name.'
+      ? 'No requests match these filters. The model must be its full name.'
       : 'No requests yet. Send one under “Try it”.';
     say(empty, records.length === 0 ? none : null);
     // Without prices no request has a cost.

@@ -105,7 +105,7 @@ export function createUsageView({ client, config }) {
         },
         fail(failure) {
           say(problem, failure.sentence);
-          say(status, 'Trying again …');
+          say(status, failure.isFinal ? null : 'Trying again …');
         },
         everyMs: EVERY_MS,
       });

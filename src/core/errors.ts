@@ -71,6 +71,11 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** What a record says of its error. A request that a limit of the gateway refuses has no record. */
+export function messageInRecord(code: ErrorCode): string {
+  return code === 'rate_limit_exceeded' ? "The backend's rate limit is reached." : ERRORS[code].message;
+}
+
 /** True for a code of the table. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERRORS, value);

@@ -1,4 +1,4 @@
-import { ApiError, ERRORS } from '../core/errors.ts';
+import { ApiError, messageInRecord } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
 import type { BackendPolicy } from '../core/routes.ts';
 import type { StoredRecord } from '../store/store.ts';
@@ -32,7 +32,7 @@ export function toRecord(stored: StoredRecord, { baseUrl, exposesUpstream }: Sho
     upstream: exposesUpstream ? stored.upstream : null,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
     // A message of the backend can quote the prompt, so it is not stored.
-    error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
+    error: stored.errorCode === null ? null : { code: stored.errorCode, message: messageInRecord(stored.errorCode) },
   };
 }
 

@@ -62,7 +62,7 @@ describe('“Requests”', () => {
     await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 1);
     expect(await rows().textContent()).to.include('one-model');
     await page.getByLabel('Status').selectOption('cancelled');
-    await page.getByText('No request fits these filters.').waitFor();
+    await page.getByText('No requests match these filters.').waitFor();
   });
 
   it('go back in pages, and again to the newest', async () => {
@@ -114,7 +114,16 @@ describe('“Requests”', () => {
     await run('one-model');
     await look();
     await page.getByRole('row', { name: 'failed upstream_error one-model' }).click();
-    await page.getByRole('dialog').getByText('Try again. If it stays, the operator').waitFor();
+    await page.getByRole('dialog').getByText('Try again. If it keeps failing, the operator').waitFor();
+  });
+
+  it('tell a limit of the backend as that of the backend', async () => {
+    scene.backend.reply({ json: { error: { message: 'Slow down.' } }, status: 429 });
+    await run('one-model');
+    await look();
+    await page.getByRole('row', { name: 'failed rate_limit_exceeded one-model' }).click();
+    await page.getByRole('dialog').getByText("The backend's rate limit is reached. (rate_limit_exceeded)").waitFor();
+    await page.getByRole('dialog').getByText('The limit is the backend’s, not the gateway’s.').waitFor();
   });
 
   it('leave the address to the view that is looked at next', async () => {
