@@ -40,7 +40,7 @@ export function createKeyCard() {
 function describeAccount({ balance, held, spent, rate_limits, spend_limits, models, expires_at }, money) {
   return [
     ['Balance', balance === null ? null : money(balance)],
-    ['Reserved for what runs', held === 0 ? null : money(held)],
+    ['Reserved for running requests', held === 0 ? null : money(held)],
     ['Spent today (UTC)', money(spent.today)],
     ['Spent this month (UTC)', money(spent.this_month)],
     ['Requests per minute', limitElement('Requests per minute', rate_limits.requests_per_minute, formatCount)],

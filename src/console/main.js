@@ -95,12 +95,12 @@ function describeKeys({ version, auth_mode, demo, operator }) {
   const input = byId('key-input', HTMLInputElement);
   if (takesAnyKey && input.value === '') input.value = 'demo';
   const mode = byId('key-mode', HTMLElement);
-  if (takesAnyKey) mode.textContent = 'The embedded demo backend answers here, and takes any key.';
+  if (takesAnyKey) mode.textContent = 'The embedded demo backend answers here. It accepts any key.';
   else if (auth_mode === 'passthrough')
-    mode.textContent = 'The backend behind this gateway checks it, so use a key of the backend.';
+    mode.textContent = 'The backend behind this gateway checks the key, so use one of the backend’s.';
   else if (auth_mode === 'managed')
-    mode.textContent = 'This gateway issues the keys. Its operator can make one for you.';
-  else mode.textContent = 'The operator of this gateway knows which keys it takes.';
+    mode.textContent = 'This gateway issues the keys. Its operator can create one for you.';
+  else mode.textContent = 'The operator of this gateway knows which keys it accepts.';
 }
 
 /**
@@ -146,7 +146,7 @@ async function showView() {
     view.show();
   } catch (error) {
     if (shown === name)
-      say(problem, 'This view could not be loaded. Is the gateway still running? Load the page again.');
+      say(problem, 'This page could not be loaded. Is the gateway still running? Reload to try again.');
     throw error;
   } finally {
     if (shown === name) loading.hidden = true;

@@ -24,19 +24,19 @@ export function recordFacts(record, { advice = null, whose = [] } = {}) {
     ['Backend', record.upstream],
     ['Endpoint', record.endpoint + (record.stream ? ', stream' : '')],
     ['Created', timeElement(record.created_at)],
-    ['Cancel asked for', cancelledAt === null ? null : timeElement(cancelledAt)],
+    ['Cancel requested', cancelledAt === null ? null : timeElement(cancelledAt)],
     ['Ended', completedAt === null ? null : timeElement(completedAt)],
     ['Took', record.duration_ms === null ? null : formatMs(record.duration_ms)],
     ['Input tokens', usage && formatInput(usage)],
     ['Output tokens', usage && formatOutput(usage)],
-    ['Counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
+    ['Tokens counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
     ['Cost', cost === null ? null : formatCredits(cost)],
   ]);
 }
 
 /**
  * @param {Pick<RequestRecord, 'status' | 'cancel_requested_at'>} record
- * @returns {HTMLElement} Has words, since a colour does not reach everyone.
+ * @returns {HTMLElement} Has words, since a color does not reach everyone.
  */
 export function stateElement({ status, cancel_requested_at }) {
   const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;

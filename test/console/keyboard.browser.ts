@@ -146,11 +146,11 @@ describe('the console without a mouse', () => {
     await page.getByText('Live').waitFor();
     expect(await nameOfFocus(page)).to.equal('Older');
     await pressOn(page, 'Status', 'ArrowDown');
-    await page.getByText('No request fits these filters.').waitFor();
+    await page.getByText('No requests match these filters.').waitFor();
     await pressOn(page, 'Status', 'ArrowUp');
     await page.getByRole('row').nth(25).waitFor();
     await typeInto(page, 'Model', 'other');
-    await page.getByText('No request fits these filters.').waitFor();
+    await page.getByText('No requests match these filters.').waitFor();
   });
 
   it('cancels a request, and stays in the dialog', async () => {
@@ -232,12 +232,12 @@ describe('the operator’s console without a mouse', () => {
     await expectAllReachable(page);
     await typeInto(page, 'Model', 'other');
     await page.keyboard.press('Enter');
-    await page.getByText('No request fits these filters.').waitFor();
+    await page.getByText('No requests match these filters.').waitFor();
     await typeInto(page, 'Model', 'm');
-    await pressOn(page, 'State', 'ArrowDown', 'ArrowDown');
+    await pressOn(page, 'Status', 'ArrowDown', 'ArrowDown');
     await page.waitForURL(/status=succeeded/);
     await page.getByRole('link', { name: 'Ada’s key' }).waitFor();
-    for (const field of ['Error code', 'Key, by name or id', 'Group, by name or id', 'From', 'Until']) {
+    for (const field of ['Error code', 'Key, by name or id', 'Group, by name or id', 'From (UTC)', 'Until (UTC)']) {
       await tabTo(page, field);
     }
     await pressOn(page, TIME, 'Enter');
@@ -283,12 +283,12 @@ describe('the operator’s console without a mouse', () => {
     await page.keyboard.type('Dora');
     await typeInto(page, 'Group', 'Research');
     await page.keyboard.press('Enter');
-    await page.getByText('It is shown this once').waitFor();
+    await page.getByText('It is shown only once').waitFor();
     expect(await nameOfFocus(page)).to.equal('Copy');
     await expectAllReachable(page);
     // Not by accident.
     await page.keyboard.press('Escape');
-    await pressOn(page, 'I have kept it', 'Space');
+    await pressOn(page, 'I have saved it', 'Space');
     await dialog().waitFor({ state: 'detached' });
     expect(await nameOfFocus(page)).to.equal('Create a key');
     await typeInto(page, 'Find', 'dora');
@@ -314,10 +314,10 @@ describe('the operator’s console without a mouse', () => {
     await page.getByText('20.00', { exact: true }).waitFor();
     expect(await nameOfFocus(page)).to.equal('Credits');
     await pressOn(page, 'Rotate secret', 'Enter');
-    await pressOn(page, 'The former secret', 'ArrowUp');
-    await pressOn(page, 'Make a new secret', 'Space');
-    await page.getByText('It is shown this once').waitFor();
-    await pressOn(page, 'I have kept it', 'Enter');
+    await pressOn(page, 'Former secret', 'ArrowUp');
+    await pressOn(page, 'Rotate secret', 'Space');
+    await page.getByText('It is shown only once').waitFor();
+    await pressOn(page, 'I have saved it', 'Enter');
     await dialog().waitFor({ state: 'detached' });
     expect(await nameOfFocus(page)).to.equal('Rotate secret');
     await pressOn(page, 'Disable', 'Enter');

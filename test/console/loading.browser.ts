@@ -52,7 +52,7 @@ describe('the console on a slow network', () => {
     await page.route('**/usage-view.js', (route) => route.abort());
     await scene.enter(page);
     await page.getByRole('link', { name: 'Usage' }).click();
-    await page.getByText('This view could not be loaded.').waitFor();
+    await page.getByText('This page could not be loaded.').waitFor();
   });
 
   it('says that a key is checked, and takes no second click', async () => {

@@ -135,7 +135,11 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       await page.goto(`${gateway.url}/console/operator/#/${view}`);
       await page.getByLabel('Admin token', { exact: true }).fill(ADMIN_TOKEN);
       await page.getByRole('button', { name: 'Continue' }).click();
-      await page.locator('#view-status', { hasText: /^(?!Loading)./ }).waitFor();
+      const told = page.locator('#view-status:not([hidden]), #view-problem:not([hidden])');
+      await told
+        .filter({ hasText: /^(?!Loading)./ })
+        .first()
+        .waitFor();
       return page;
     },
     tolerate: (complaint) => void tolerated.push(complaint),

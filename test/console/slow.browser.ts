@@ -210,7 +210,7 @@ describe('the operator’s console on a slow network', () => {
     await link('Requests').click();
     await page.getByRole('row').nth(2).waitFor();
     const requests = watchRequests(page);
-    for (const state of ['cancelled', 'failed', 'succeeded']) await page.getByLabel('State').selectOption(state);
+    for (const state of ['cancelled', 'failed', 'succeeded']) await page.getByLabel('Status').selectOption(state);
     await requests.untilTheseEnd();
     await page.locator('#view-status', { hasText: 'Live' }).waitFor();
     expect(await page.locator('tbody .state').allTextContents()).to.deep.equal(['succeeded']);
@@ -234,7 +234,7 @@ describe('the operator’s console on a slow network', () => {
     await page.keyboard.press('Escape');
     expect(await page.getByRole('button', { name: 'Cancel' }).isEnabled()).to.equal(false);
     answered.resolve();
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('link', { name: 'Dora' }).waitFor();
     expect(made).to.equal(1);
   });

@@ -6,13 +6,12 @@ import { openForm } from './form.js';
 import { showPagedList } from './paged-list.js';
 import { showSecret } from './secret.js';
 
-/** @import { AdminKey, GroupList, IssuedKey, LedgerItem } from '../../contract/types.ts' */
+/** @import { AdminKey, IssuedKey, LedgerItem } from '../../contract/types.ts' */
 /** @import { Fact } from '../dom.js' */
 /** @import { Account } from './accounts.js' */
 /** @import { Page } from './main.js' */
 
 const EVERY_MS = 10_000;
-const MAX_SUGGESTIONS = '100';
 
 /**
  * Shows one key or one group with its ledger.
@@ -26,7 +25,6 @@ export async function showAccount(page, kind) {
   const facts = element('div');
   const actions = element('div', { class: 'actions' });
   let account = /** @type {Account} */ (await client.get(path, { signal: page.signal }));
-  const groups = kind === 'keys' ? await suggestGroups(page) : [];
 
   /** @param {Account} changed */
   function show(changed) {
@@ -40,7 +38,7 @@ export async function showAccount(page, kind) {
     const before = toValues(account);
     openForm({
       title: `Change ${account.name}`,
-      fields: accountFields(false, kind === 'keys' ? { groups } : null),
+      fields: accountFields(false, kind === 'keys' ? page : null),
       values: before,
       submit: 'Save',
       async send(values) {
@@ -48,6 +46,20 @@ export async function showAccount(page, kind) {
         if (Object.keys(body).length === 0) return;
         show(/** @type {Account} */ (await client.change('PATCH', path, body)));
       },
+    });
+  }
+
+  function askForCredits() {
+    const { name, balance } = account;
+    if (balance !== null) return credit();
+    const what = account.object === 'key' ? 'The key' : 'The group';
+    openForm({
+      title: `Make ${name} prepaid?`,
+      text: [
+        `${what} has no credits, so only its limits apply. Once it has credits, it is refused when they are used up, and this cannot be undone.`,
+      ],
+      submit: 'Make it prepaid',
+      send: async () => credit,
     });
   }
 
@@ -63,14 +75,14 @@ export async function showAccount(page, kind) {
           kind: 'choice',
           options: [
             ['grant', 'Grant: adds credits'],
-            ['adjust', 'Adjustment: corrects, and may take away'],
+            ['adjust', 'Adjustment: corrects the balance, up or down'],
           ],
         },
-        { name: 'amount', label: 'Amount', kind: 'number', hint: 'Such as 10.00; -2.50 takes credits away.' },
-        { name: 'note', label: 'Note', hint: 'For people, in the ledger.' },
+        { name: 'amount', label: 'Amount', kind: 'number', hint: 'Such as 10.00, or -2.50 to take credits away.' },
+        { name: 'note', label: 'Note', hint: 'Shown in the ledger.' },
       ],
       values: { kind: 'grant' },
-      submit: 'Enter into the ledger',
+      submit: 'Add to the ledger',
       async send(values) {
         show(/** @type {Account} */ (await client.change('POST', `${path}/credits`, { ...values, reference })));
         ledger.now();
@@ -80,27 +92,27 @@ export async function showAccount(page, kind) {
 
   function rotate() {
     openForm({
-      title: `A new secret for ${account.name}`,
+      title: `Rotate the secret of ${account.name}`,
       fields: [
         {
           name: 'grace_seconds',
-          label: 'The former secret',
+          label: 'Former secret',
           kind: 'choice',
           options: [
-            ['0', 'ends at once'],
-            ['3600', 'is good for another hour'],
-            ['86400', 'is good for another day'],
-            ['604800', 'is good for another week'],
+            ['0', 'stops working now'],
+            ['3600', 'works for another hour'],
+            ['86400', 'works for another day'],
+            ['604800', 'works for another week'],
           ],
         },
       ],
       values: { grace_seconds: '86400' },
-      submit: 'Make a new secret',
+      submit: 'Rotate secret',
       async send({ grace_seconds }) {
         const body = { grace_seconds: Number(grace_seconds) };
         const issued = /** @type {IssuedKey} */ (await client.change('POST', `${path}/rotate`, body));
         show(issued);
-        return () => showSecret('The key has a new secret', issued);
+        return () => showSecret('New secret', issued);
       },
     });
   }
@@ -112,7 +124,7 @@ export async function showAccount(page, kind) {
       title: `${disabled ? 'Disable' : 'Enable'} ${account.name}`,
       text: [
         disabled
-          ? `${what} is refused from now on. Running requests end normally. You can take this back.`
+          ? `${what} is refused from now on. Running requests finish. You can enable it again.`
           : `${what} is accepted again.`,
       ],
       submit: disabled ? 'Disable' : 'Enable',
@@ -129,13 +141,14 @@ export async function showAccount(page, kind) {
       title: `Delete ${name}`,
       text: [
         kind === 'keys'
-          ? `The key is refused from now on, and ${credits} are gone for good. Its records and its usage stay until their retention ends.`
-          : `The group and ${credits} are gone for good. It must have no keys: move or delete them first.`,
+          ? `The key is refused from now on, and ${credits} are deleted for good. Its records and usage are kept until their retention ends.`
+          : `The group and ${credits} are deleted for good. It must have no keys: move or delete them first.`,
         element('span', {}, 'Type ', element('strong', {}, name), ' to delete it.'),
       ],
       fields: [{ name: 'confirmed', label: 'Name' }],
       submit: 'Delete for good',
-      check: ({ confirmed }) => (confirmed === name ? null : { name: 'confirmed', problem: 'This is another name.' }),
+      check: ({ confirmed }) =>
+        confirmed === name ? null : { name: 'confirmed', problem: 'The name does not match.' },
       async send() {
         await client.change('DELETE', path);
         location.hash = toHref(kind);
@@ -146,7 +159,7 @@ export async function showAccount(page, kind) {
   const toggle = button('Disable', setDisabled);
   actions.append(
     button('Change', edit),
-    button('Credits', credit),
+    button('Credits', askForCredits),
     ...(kind === 'keys' ? [button('Rotate secret', rotate)] : []),
     toggle,
     button('Delete', remove),
@@ -163,7 +176,7 @@ export async function showAccount(page, kind) {
   const ledger = showPagedList(page, {
     path: `${path}/ledger`,
     label: 'Ledger',
-    none: 'No entry yet. Credits begin a ledger.',
+    none: 'No entries yet. Adding credits starts the ledger.',
     cursor: 'before',
     idOf: (/** @type {LedgerItem} */ { id }) => String(id),
     columns: [
@@ -179,16 +192,6 @@ export async function showAccount(page, kind) {
 }
 
 /**
- * Returns the names of the first groups, of a gateway that issues keys.
- *
- * @param {Page} page
- */
-export async function suggestGroups({ client, signal }) {
-  const { data } = /** @type {GroupList} */ (await client.get(`groups?limit=${MAX_SUGGESTIONS}`, { signal }));
-  return data.map(({ name }) => name);
-}
-
-/**
  * @param {Account} account
  * @returns {readonly Fact[]}
  */
@@ -199,9 +202,9 @@ function identityOf(account) {
   return [
     ['Id', id],
     ['Secret', element('code', {}, `${prefix}…`)],
-    ['Former secret good until', former_secret_until === null ? null : timeElement(former_secret_until)],
+    ['Former secret works until', former_secret_until === null ? null : timeElement(former_secret_until)],
     ['Last used', last_used_at === null ? 'never' : timeElement(last_used_at)],
-    ['Known by', gateway_secret === 'previous' ? 'GATEWAY_SECRET_PREVIOUS alone, until it is used' : null],
+    ['Known by', gateway_secret === 'previous' ? 'GATEWAY_SECRET_PREVIOUS only, until it is used' : null],
     ['Group', group === null ? 'none' : element('a', { href: toHref('groups', group.id) }, group.name)],
   ];
 }

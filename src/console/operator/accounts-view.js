@@ -2,10 +2,11 @@ import { element, timeElement } from '../dom.js';
 import { formatCount } from '../format.js';
 import { toHref } from '../route.js';
 import { accountFields, amountOf, limitsOf, statusElement, toBody } from './accounts.js';
-import { showAccount, suggestGroups } from './account-view.js';
+import { showAccount } from './account-view.js';
 import { openForm } from './form.js';
 import { showPagedList } from './paged-list.js';
 import { showSecret } from './secret.js';
+import { accountsOf } from './suggest.js';
 
 /** @import { AdminGroup, AdminKey, IssuedKey } from '../../contract/types.ts' */
 /** @import { Account } from './accounts.js' */
@@ -28,22 +29,21 @@ export async function showKeys(page) {
     await showAccount(page, 'keys');
     return;
   }
-  const groups = await suggestGroups(page);
   const list = showPagedList(page, {
     path: 'keys',
     label: 'Keys',
-    none: 'No key yet. Create the first one.',
-    noneFits: 'No key fits these filters.',
+    none: 'No keys yet. Create the first one.',
+    noneFits: 'No keys match these filters.',
     filters: [
-      { name: 'search', label: 'Find', hint: 'A part of the name, the prefix or the id.' },
-      { name: 'group', label: 'Group', suggestions: groups, hint: 'Its name or id.' },
+      { name: 'search', label: 'Find', hint: 'Part of the name, the prefix or the id.' },
+      { name: 'group', label: 'Group', suggest: accountsOf(page, 'groups'), hint: 'Name or id.' },
     ],
     idOf: (/** @type {AdminKey} */ { id }) => id,
     hrefOf: ({ id }) => toHref('keys', id),
     columns: [
       { title: 'Name', kind: 'name', cell: ({ name }) => name },
       { title: 'Prefix', wide: 'very', cell: ({ prefix }) => element('code', {}, `${prefix}…`) },
-      { title: 'State', cell: ({ status }) => statusElement(status) },
+      { title: 'Status', cell: ({ status }) => statusElement(status) },
       { title: 'Group', kind: 'name', wide: true, cell: ({ group }) => group?.name ?? '–' },
       ...MONEY_COLUMNS,
       { title: 'Created (UTC)', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
@@ -58,7 +58,7 @@ export async function showKeys(page) {
   offer(page, 'Create a key', () =>
     openForm({
       title: 'Create a key',
-      fields: accountFields(true, { groups }),
+      fields: accountFields(true, page),
       values: { group: page.route.query.get('group') ?? '' },
       submit: 'Create',
       async send(values) {
@@ -79,14 +79,14 @@ export async function showGroups(page) {
   const list = showPagedList(page, {
     path: 'groups',
     label: 'Groups',
-    none: 'No group yet. Create the first one.',
-    noneFits: 'No group fits.',
-    filters: [{ name: 'search', label: 'Find', hint: 'A part of the name, or the id.' }],
+    none: 'No groups yet. Create the first one.',
+    noneFits: 'No groups match.',
+    filters: [{ name: 'search', label: 'Find', hint: 'Part of the name, or the id.' }],
     idOf: (/** @type {AdminGroup} */ { id }) => id,
     hrefOf: ({ id }) => toHref('groups', id),
     columns: [
       { title: 'Name', kind: 'name', cell: ({ name }) => name },
-      { title: 'State', cell: ({ status }) => statusElement(status) },
+      { title: 'Status', cell: ({ status }) => statusElement(status) },
       { title: 'Keys', kind: 'number', cell: ({ keys }) => formatCount(keys) },
       ...MONEY_COLUMNS,
       { title: 'Created (UTC)', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },

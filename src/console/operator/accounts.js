@@ -2,17 +2,19 @@
 
 import { element, timeElement } from '../dom.js';
 import { formatAmount, formatCount } from '../format.js';
+import { accountsOf } from './suggest.js';
 import { toField, toSeconds } from './times.js';
 
 /** @import { AdminGroup, AdminKey } from '../../contract/types.ts' */
 /** @import { Fact } from '../dom.js' */
 /** @import { Field, Values } from './form.js' */
+/** @import { Page } from './main.js' */
 
 /** @typedef {AdminKey | AdminGroup} Account */
 
 /** @type {readonly Field[]} */
 const LIMIT_FIELDS = [
-  { name: 'models', label: 'Models', kind: 'lines', hint: 'One name or pattern with * a line. Empty allows all.' },
+  { name: 'models', label: 'Models', kind: 'lines', hint: 'One name or pattern (*) per line. Empty: all.' },
   { name: 'limits.requests_per_minute', label: 'Requests per minute', kind: 'number' },
   { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
   { name: 'limits.spend_per_day', label: 'Spending per day (UTC)', kind: 'number' },
@@ -24,27 +26,22 @@ const CREDITS_FIELD = {
   name: 'credits',
   label: 'Starting credits',
   kind: 'number',
-  hint: 'An amount such as 10.00. Empty for no credits: the limits alone hold.',
+  hint: 'Such as 10.00. Empty: not prepaid, so only the limits apply.',
 };
 
 /**
  * @param {boolean} isNew
- * @param {{ readonly groups: readonly string[] } | null} inGroup Null for a group itself.
+ * @param {Page | null} page Null for a group, which is in no group.
  * @returns {readonly Field[]}
  */
-export function accountFields(isNew, inGroup) {
-  /** @type {Field} */
-  const group = {
-    name: 'group',
-    label: 'Group',
-    suggestions: inGroup?.groups ?? [],
-    hint: 'Empty for none.',
-  };
+export function accountFields(isNew, page) {
   return [
     { name: 'name', label: 'Name' },
-    ...(inGroup === null ? [] : [group]),
+    ...(page === null
+      ? []
+      : [{ name: 'group', label: 'Group', suggest: accountsOf(page, 'groups'), hint: 'Empty: none.' }]),
     ...(isNew ? [CREDITS_FIELD] : []),
-    ...LIMIT_FIELDS,
+    ...LIMIT_FIELDS.map((field) => ({ ...field, fold: 'Limits' })),
   ];
 }
 
@@ -147,7 +144,7 @@ export function factsOf(account) {
   return [
     ['Status', statusElement(status)],
     ['Balance', balance === null ? 'not prepaid' : formatAmount(balance)],
-    ['Reserved for what runs', Number(held) === 0 ? null : formatAmount(held)],
+    ['Reserved for running requests', Number(held) === 0 ? null : formatAmount(held)],
     ['Spent today (UTC)', ofLimit(spent_today, spend_per_day)],
     ['Spent this month (UTC)', ofLimit(spent_this_month, spend_per_month)],
     ['Limits', limitsOf(account)],

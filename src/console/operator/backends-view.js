@@ -10,7 +10,7 @@ import { createTable } from './table.js';
 const EVERY_MS = 2000;
 
 /** @type {Readonly<Record<AdminBackend['state'], string>>} */
-const STATES = { up: 'up', resting: 'resting', trial: 'on trial', draining: 'draining' };
+const STATES = { up: 'up', resting: 'paused', trial: 'testing', draining: 'draining' };
 
 /** @param {Page} page */
 export function showBackends(page) {
@@ -19,13 +19,13 @@ export function showBackends(page) {
     stacks: true,
     columns: [
       { title: 'Backend', kind: 'name', cell: nameOf },
-      { title: 'State', cell: stateOf },
+      { title: 'Status', cell: stateOf },
       { title: 'Running', kind: 'number', cell: runningOf },
       { title: 'Waiting', kind: 'number', cell: ({ waiting }) => formatCount(waiting) },
       { title: 'Answered', kind: 'number', cell: ({ answered }) => formatCount(answered) },
       { title: 'Failed', kind: 'number', cell: ({ failed }) => formatCount(failed) },
       { title: 'Cancelled', kind: 'number', cell: ({ cancelled }) => formatCount(cancelled) },
-      { title: 'Rests', kind: 'number', cell: ({ rests }) => formatCount(rests) },
+      { title: 'Pauses', kind: 'number', cell: ({ rests }) => formatCount(rests) },
       { title: 'Models', kind: 'name', cell: ({ models }) => models?.join(', ') ?? 'all' },
     ],
   });
@@ -34,12 +34,12 @@ export function showBackends(page) {
     element(
       'p',
       { class: 'muted small' },
-      'Counts are since the start of the gateway, of all its processes. A request that was tried at two backends counts at both.',
+      'Counts are of all processes of this gateway since it started. A request tried at two backends counts at both.',
     ),
   );
   showLive(page, {
     ask: async (signal) => /** @type {AdminBackendList} */ (await page.client.get('backends', { signal })),
-    show: ({ data }) => show(data, 'No backend is set.'),
+    show: ({ data }) => show(data, 'No backends.'),
     everyMs: EVERY_MS,
   });
 }

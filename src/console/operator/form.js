@@ -1,6 +1,10 @@
 import { toFailure } from '../client.js';
 import { element, say, sayProblem } from '../dom.js';
 
+/** @import { Suggest } from './suggest.js' */
+
+export const TYPING_MS = 300;
+
 /**
  * @typedef {object} Field
  * @property {string} name The name in the body of the request, `limits.spend_per_day` for a nested one.
@@ -8,7 +12,8 @@ import { element, say, sayProblem } from '../dom.js';
  * @property {'text' | 'number' | 'time' | 'lines' | 'choice'} [kind]
  * @property {string} [hint]
  * @property {readonly (readonly [value: string, label: string])[]} [options] Of a choice.
- * @property {readonly string[]} [suggestions]
+ * @property {Suggest} [suggest]
+ * @property {string} [fold] The heading of the fields that stand together with it, out of sight until they are wanted.
  *
  * @typedef {Readonly<Record<string, string>>} Values By the names of the fields.
  */
@@ -21,7 +26,7 @@ let fieldCount = 0;
  * @param {Field} field
  * @param {string} value
  */
-export function createField({ name, label, kind = 'text', hint, options = [], suggestions = [] }, value) {
+export function createField({ name, label, kind = 'text', hint, options = [], suggest }, value) {
   const id = `field-${++fieldCount}`;
   const input = createInput(kind, options);
   const problem = element('p', { class: 'problem', id: `${id}-problem` });
@@ -32,12 +37,20 @@ export function createField({ name, label, kind = 'text', hint, options = [], su
   input.name = name;
   input.setAttribute('aria-describedby', `${problem.id} ${about.id}`);
   input.value = value;
-  const list = element(
-    'datalist',
-    { id: `${id}-list` },
-    ...suggestions.map((each) => element('option', { value: each })),
-  );
-  if (suggestions.length > 0) input.setAttribute('list', list.id);
+  const list = element('datalist', { id: `${id}-list` });
+  if (suggest !== undefined) {
+    let typing = 0;
+    const offer = async () => {
+      const names = await suggest(input.value.trim());
+      list.replaceChildren(...names.map((each) => element('option', { value: each })));
+    };
+    input.setAttribute('list', list.id);
+    input.addEventListener('focus', () => void offer());
+    input.addEventListener('input', () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => void offer(), TYPING_MS);
+    });
+  }
   const place = element('div', { class: 'field' }, element('label', { for: id }, label), input, problem, about, list);
   return { place, input, setProblem: (/** @type {string | null} */ text) => sayProblem(input, problem, text) };
 }
@@ -85,13 +98,25 @@ export function openForm({ title, text = [], fields = [], values = {}, submit, s
     'form',
     { class: 'fields', autocomplete: 'off', novalidate: '' },
     ...text.map((part) => element('p', {}, part)),
-    ...made.map(({ place }) => place),
+    ...fields.flatMap(({ fold }, at) => (fold === undefined ? (made[at]?.place ?? []) : [])),
+    ...folded(),
     problem,
     element('div', { class: 'actions' }, ok, cancel),
   );
   const dialog = openDialog(title, [form]);
   problem.hidden = true;
   made[0]?.input.focus();
+
+  function folded() {
+    const within = fields.flatMap(({ fold, name }, at) => (fold === undefined ? [] : [{ fold, name, made: made[at] }]));
+    const [first] = within;
+    if (first === undefined) return [];
+    const grid = element('div', { class: 'pairs' }, ...within.flatMap((each) => each.made?.place ?? []));
+    const details = element('details', {}, element('summary', {}, first.fold), grid);
+    // Whoever changes something sees what there is.
+    details.open = within.some(({ name }) => values[name] !== undefined);
+    return [details];
+  }
 
   async function trySending() {
     const given = Object.fromEntries(made.map(({ name, input }) => [name, input.value.trim()]));
@@ -129,6 +154,8 @@ export function openForm({ title, text = [], fields = [], values = {}, submit, s
     const field = made.find((each) => name === each.name || name.startsWith(`${each.name}[`));
     if (field === undefined) return say(problem, text);
     field.setProblem(text);
+    const hidden = field.place.closest('details');
+    if (hidden !== null) hidden.open = true;
     field.input.focus();
   }
 
@@ -142,7 +169,7 @@ export function openForm({ title, text = [], fields = [], values = {}, submit, s
 let dialogCount = 0;
 
 /**
- * Opens a dialog, which is gone once it is closed.
+ * Opens a dialog, which is gone once it is closed, or the page shows something else.
  *
  * @param {string} title
  * @param {readonly Node[]} content
@@ -152,7 +179,12 @@ export function openDialog(title, content) {
   const opened = { close: () => dialog.close(), staysOpen: false };
   const heading = element('h2', { id: `dialog-${++dialogCount}` }, title);
   const dialog = element('dialog', { 'aria-labelledby': heading.id, class: 'asks' }, heading, ...content);
-  dialog.addEventListener('close', () => dialog.remove());
+  const leave = () => opened.staysOpen || dialog.close();
+  addEventListener('hashchange', leave);
+  dialog.addEventListener('close', () => {
+    removeEventListener('hashchange', leave);
+    dialog.remove();
+  });
   dialog.addEventListener('keydown', (event) => {
     if (opened.staysOpen && event.key === 'Escape') event.preventDefault();
   });

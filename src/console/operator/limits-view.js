@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 
 /** @type {Readonly<Record<AdminLimit['name'], string>>} */
 const NAMES = {
-  requests: 'Requests that run',
+  requests: 'Running requests',
   body_bytes: 'Bodies of running requests',
   web_sockets: 'Open WebSockets',
   history_bytes: 'Histories of WebSockets',
@@ -35,12 +35,12 @@ export function showLimits(page) {
     element(
       'p',
       { class: 'muted small' },
-      'All callers share these limits. At a full one a request is refused with 503 server_overloaded. The numbers are of all processes of this gateway, and not of other gateways on the same database.',
+      'All callers share these limits. When one is full, requests are refused with 503 server_overloaded. Numbers are of all processes of this gateway, not of other gateways on the same database.',
     ),
   );
   showLive(page, {
     ask: async (signal) => /** @type {AdminLimitList} */ (await page.client.get('limits', { signal })),
-    show: ({ data }) => show(data, 'No process answers.'),
+    show: ({ data }) => show(data, 'No process answered.'),
     everyMs: EVERY_MS,
   });
 }
@@ -65,6 +65,6 @@ function fullestOf({ name, fullest_percent }) {
     'div',
     { class: 'limit' },
     `${fullest_percent}%`,
-    fullness(`${NAMES[name]}, of the fullest process`, fullest_percent, 100),
+    fullness(`${NAMES[name]}, of the busiest process`, fullest_percent, 100),
   );
 }

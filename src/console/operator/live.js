@@ -1,5 +1,6 @@
 import { poll } from '../poll.js';
 
+/** @import { Failure } from '../client.js' */
 /** @import { Page } from './main.js' */
 
 /**
@@ -12,9 +13,9 @@ import { poll } from '../poll.js';
  * @param {(answer: Answer) => void} options.show
  * @param {number} options.everyMs
  * @param {() => string} [options.describe] What the status says while all is well.
- * @param {() => void} [options.onMissing] Called when it is not there, and then nothing is asked again.
+ * @param {(failure: Failure) => void} [options.onRefused] Called when no second question would help.
  */
-export function showLive(page, { ask, show, everyMs, describe = () => 'Live', onMissing }) {
+export function showLive(page, { ask, show, everyMs, describe = () => 'Live', onRefused = () => undefined }) {
   const polling = poll({
     ask,
     show(answer) {
@@ -23,15 +24,11 @@ export function showLive(page, { ask, show, everyMs, describe = () => 'Live', on
       show(answer);
     },
     fail(failure) {
-      if (onMissing !== undefined && failure.status === 404) {
-        polling.stop();
-        page.setFailure(null);
-        page.setStatus(null);
-        onMissing();
-        return;
-      }
       page.setFailure(failure);
-      page.setStatus('Trying again …');
+      page.setStatus(failure.isFinal ? null : 'Trying again …');
+      if (!failure.isFinal) return;
+      for (const busy of page.content.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy');
+      onRefused(failure);
     },
     everyMs,
   });

@@ -91,8 +91,7 @@ async function loadConfig() {
     byId('version', HTMLElement).textContent = known.version;
     isManaged = known.auth_mode === 'managed';
     if (!known.operator) {
-      byId('key-mode', HTMLElement).textContent =
-        'This gateway has no admin token. Set ADMIN_TOKEN, and start it again.';
+      byId('key-mode', HTMLElement).textContent = 'This gateway has no admin token. Set ADMIN_TOKEN and restart it.';
     }
   } catch {
     // The form works without it.
@@ -143,7 +142,7 @@ async function showView() {
       throw error;
     }
     say(status, null);
-    say(problem, 'This view could not be loaded. Is the gateway still running? Load the page again.');
+    say(problem, 'This page could not be loaded. Is the gateway still running? Reload to try again.');
     if (!(error instanceof Failure)) throw error;
     say(problem, error.sentence);
   }

@@ -1,6 +1,6 @@
 import { element } from '../dom.js';
 import { createAddress, toHref } from '../route.js';
-import { createField } from './form.js';
+import { createFilters } from './filters.js';
 import { showLive } from './live.js';
 import { createTable } from './table.js';
 
@@ -9,7 +9,6 @@ import { createTable } from './table.js';
 /** @import { Column } from './table.js' */
 
 const PER_PAGE = '25';
-const TYPING_MS = 300;
 
 /**
  * Shows a list of which the gateway sends one page at a time. The address has the filters and the
@@ -31,24 +30,20 @@ const TYPING_MS = 300;
  * @param {readonly Column<Row>[]} options.columns
  * @param {(row: Row) => string} [options.hrefOf]
  * @param {number} options.everyMs
- * @param {(rows: readonly Row[]) => void} [options.onRows]
  */
 export function showPagedList(page, options) {
-  const { path, fixed = {}, filters = [], cursor = 'after', idOf, onRows } = options;
+  const { path, fixed = {}, filters = [], cursor = 'after', idOf } = options;
   const { toAddress = keep, fromAddress = keep } = options;
   const { none, noneFits = none, everyMs } = options;
   const { view, id } = page.route;
   const names = new Set([cursor, ...filters.map(({ name }) => name)]);
   let given = new URLSearchParams([...page.route.query].filter(([name]) => names.has(name)));
-  let typing = 0;
   const setAddress = createAddress();
-
-  const fields = filters.map((filter) => ({ filter, ...createField(filter, valueOf(filter.name)) }));
-  const form = element(
-    'form',
-    { class: 'filters', autocomplete: 'off', 'aria-label': 'Filters' },
-    ...fields.map(({ place }) => place),
-  );
+  const { form, read } = createFilters(page, {
+    fields: filters,
+    values: Object.fromEntries([...given].map(([name, value]) => [name, fromAddress(name, value)])),
+    onChange: applyFilters,
+  });
   const table = createTable(options);
   const newest = element('a', { class: 'button' }, 'Newest');
   const older = element('a', { class: 'button' }, 'Older');
@@ -56,30 +51,14 @@ export function showPagedList(page, options) {
   pages.hidden = true;
 
   function applyFilters() {
-    const kept = fields
-      .map(({ filter, input }) => [filter.name, toAddress(filter.name, input.value.trim())])
+    const kept = Object.entries(read())
+      .map(([name, value]) => [name, toAddress(name, value)])
       .filter(([, value]) => value !== '');
     given = new URLSearchParams(kept);
     if (!setAddress(toHref(view, id, given))) return;
     page.setStatus('Loading …');
     polling.now();
   }
-
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    applyFilters();
-  });
-  for (const { filter, input } of fields) {
-    // A part of a name finds something, while a part of an id would be a mistake.
-    if (filter.name !== 'search') input.addEventListener('change', applyFilters);
-    else {
-      input.addEventListener('input', () => {
-        clearTimeout(typing);
-        typing = setTimeout(applyFilters, TYPING_MS);
-      });
-    }
-  }
-  page.signal.addEventListener('abort', () => clearTimeout(typing));
 
   if (filters.length > 0) page.content.append(form);
   page.content.append(table.place, pages);
@@ -99,18 +78,12 @@ export function showPagedList(page, options) {
       older.href = toHref(view, id, new URLSearchParams([...filtered, [cursor, place ?? '']]));
       pages.hidden = newest.hidden && older.hidden;
       table.show(data, filtered.size > 0 ? noneFits : none);
-      onRows?.(data);
     },
     describe: () => (given.has(cursor) ? 'Older' : 'Live'),
+    onRefused: () => table.show([], 'No results.'),
     everyMs,
   });
-  return { now: polling.now, form };
-
-  /** @param {string} name */
-  function valueOf(name) {
-    const value = given.get(name);
-    return value === null ? '' : fromAddress(name, value);
-  }
+  return { now: polling.now };
 }
 
 /**

@@ -30,12 +30,9 @@ export function showPrices(page) {
     const { currency, data } = last;
     const wanted = input.value.trim().toLowerCase();
     const found = data.filter(({ model }) => model.toLowerCase().includes(wanted));
-    show(
-      found.slice(0, MOST_SHOWN),
-      data.length === 0 ? 'No price: PRICES_FILE is not set.' : 'No name and no pattern has this in it.',
-    );
+    show(found.slice(0, MOST_SHOWN), data.length === 0 ? 'No prices: PRICES_FILE is not set.' : 'No models match.');
     const count = found.length > MOST_SHOWN ? `The first ${MOST_SHOWN} of ${found.length}. ` : '';
-    about.textContent = `${count}${currency ?? 'The currency unit'} per million tokens, as PRICES_FILE has been read. A name wins over a pattern. Send SIGHUP to read the file again.`;
+    about.textContent = `${count}${currency ?? 'Currency units'} per million tokens, as last read from PRICES_FILE. A name takes precedence over a pattern. Send SIGHUP to reload the file.`;
   }
 
   input.addEventListener('input', showFound);

@@ -1,3 +1,4 @@
+import { ERROR_CODES } from '../advice.js';
 import { toFailure } from '../client.js';
 import { breakable, element, passFocus, timeElement } from '../dom.js';
 import { formatCount, formatCredits, formatMs } from '../format.js';
@@ -6,7 +7,9 @@ import { showChildren } from '../redraw.js';
 import { toHref } from '../route.js';
 import { showLive } from './live.js';
 import { nameLink } from './names.js';
+import { accountFilters } from './filters.js';
 import { showPagedList } from './paged-list.js';
+import { among, modelsOf } from './suggest.js';
 import { toField, toSeconds } from './times.js';
 
 /** @import { AdminRequest } from '../../contract/types.ts' */
@@ -25,26 +28,22 @@ export function showRequests(page) {
 /** @param {Page} page */
 function showList(page) {
   const { isManaged } = page;
-  const models = element('datalist', { id: 'models-seen' });
-  /** @type {Set<string>} */
-  const seen = new Set();
-  page.content.append(createFinder(), models);
-  const { form } = showPagedList(page, {
+  page.content.append(createFinder());
+  showPagedList(page, {
     path: 'requests',
     label: 'Requests',
-    none: 'No request yet.',
-    noneFits: 'No request fits these filters. A model, a key and an error must be named exactly.',
+    none: 'No requests yet.',
+    noneFits: 'No requests match these filters.',
     filters: [
       {
         name: 'status',
-        label: 'State',
+        label: 'Status',
         kind: 'choice',
         options: [['', 'all'], ...['processing', 'succeeded', 'failed', 'cancelled'].map((each) => pairOf(each))],
       },
-      { name: 'model', label: 'Model' },
-      { name: 'error_code', label: 'Error code' },
-      { name: 'key', label: isManaged ? 'Key, by name or id' : 'Caller' },
-      ...(isManaged ? [{ name: 'group', label: 'Group, by name or id' }] : []),
+      { name: 'model', label: 'Model', suggest: modelsOf(page) },
+      { name: 'error_code', label: 'Error code', suggest: among(ERROR_CODES) },
+      ...accountFilters(page),
       { name: 'from', label: 'From (UTC)', kind: /** @type {const} */ ('time') },
       { name: 'until', label: 'Until (UTC)', kind: /** @type {const} */ ('time') },
     ],
@@ -54,7 +53,7 @@ function showList(page) {
     hrefOf: ({ request_id }) => toHref('requests', request_id),
     columns: [
       { title: 'Time (UTC)', cell: ({ created_at }) => timeElement(created_at, 'short') },
-      { title: 'State', cell: stateOf },
+      { title: 'Status', cell: stateOf },
       { title: 'Model', kind: 'name', cell: ({ model }) => model },
       { title: isManaged ? 'Key' : 'Caller', kind: 'name', wide: true, cell: ({ key }) => nameLink(page, 'keys', key) },
       { title: 'Backend', wide: true, optional: true, cell: ({ upstream }) => upstream ?? '–' },
@@ -69,14 +68,7 @@ function showList(page) {
       { title: 'Took', kind: 'number', cell: tookOf },
     ],
     everyMs: EVERY_MS,
-    onRows(rows) {
-      const before = seen.size;
-      for (const { model } of rows) seen.add(model);
-      // Somebody may be choosing one.
-      if (seen.size > before) models.replaceChildren(...[...seen].map((model) => element('option', { value: model })));
-    },
   });
-  form.querySelector('[name=model]')?.setAttribute('list', models.id);
 }
 
 /** Returns a form that leads to the record of an id. */
@@ -132,7 +124,7 @@ function showRecord(page, id) {
     const text = JSON.stringify(record, null, 2);
     if (!isRunning) {
       polling.stop();
-      page.setStatus('Final');
+      page.setStatus('Ended');
     }
     if (text === json.textContent) return;
     json.textContent = text;
@@ -159,7 +151,11 @@ function showRecord(page, id) {
     ask: async (signal) => /** @type {AdminRequest} */ (await client.get(path, { signal })),
     show,
     everyMs: RECORD_EVERY_MS,
-    onMissing: () => content.replaceChildren(explainMissing(page), back),
+    onRefused({ status }) {
+      if (status !== 404) return;
+      page.setFailure(null);
+      content.replaceChildren(explainMissing(page), back);
+    },
   });
 }
 
@@ -170,7 +166,7 @@ function showRecord(page, id) {
  */
 function explainMissing({ isManaged }) {
   const said =
-    'There is no record with this id. A request that is refused before it runs leaves none, such as for a limit: the message of its error names the limit';
+    'There is no record with this id. A request that is refused before it runs, for example by a limit, leaves none: its error message names the limit';
   const places = [
     element('a', { href: toHref('groups') }, 'group'),
     ' or ',
@@ -180,7 +176,7 @@ function explainMissing({ isManaged }) {
     'p',
     { class: 'card' },
     said,
-    ...(isManaged ? [', and the page of the ', ...places, ' shows what is left of it.'] : ['.']),
+    ...(isManaged ? [', and the page of the ', ...places, ' shows what is left.'] : ['.']),
     ' Old records are deleted after RECORD_RETENTION_DAYS.',
   );
 }

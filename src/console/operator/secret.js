@@ -12,9 +12,9 @@ import { openDialog } from './form.js';
 export function showSecret(title, { name, secret }) {
   const code = element('code', { class: 'secret', tabindex: '0' }, secret);
   const copied = element('button', { type: 'button', class: 'primary' }, 'Copy');
-  const done = element('button', { type: 'button' }, 'I have kept it');
+  const done = element('button', { type: 'button' }, 'I have saved it');
   const dialog = openDialog(title, [
-    element('p', {}, `This is the secret of “${name}”. It is shown this once: the gateway keeps only its HMAC.`),
+    element('p', {}, `This is the secret of “${name}”. It is shown only once: the gateway keeps just its HMAC.`),
     code,
     element('div', { class: 'actions' }, copied, done),
   ]);

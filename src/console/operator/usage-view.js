@@ -4,7 +4,7 @@ import { formatCount, formatCredits, formatMs, formatShort } from '../format.js'
 import { createAddress, toHref } from '../route.js';
 import { COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from '../usage-charts.js';
 import { spanOf, stackOf, sumByTime, withStats } from '../usage-sums.js';
-import { createField } from './form.js';
+import { accountFilters, createFilters } from './filters.js';
 import { showLive } from './live.js';
 import { nameLink, nameOf } from './names.js';
 import { createTable } from './table.js';
@@ -21,19 +21,10 @@ export function showUsage(page) {
   const { route, content, isManaged } = page;
   /** @type {Readonly<Record<string, string>>} */
   const given = { span: 'week', by: 'model', ...Object.fromEntries(route.query) };
-  const fields = fieldsOf(isManaged).map((field) => ({
-    name: field.name,
-    ...createField(field, given[field.name] ?? ''),
-  }));
+  const { form, read } = createFilters(page, { fields: fieldsOf(page), values: given, onChange: apply });
   const tiles = element('dl', { class: 'tiles' });
-  const form = element(
-    'form',
-    { class: 'filters', autocomplete: 'off', 'aria-label': 'Filters' },
-    ...fields.map(({ place }) => place),
-  );
   const about = element('p', { class: 'muted small' });
   const [curves, charts] = [element('div', { class: 'charts' }), element('div', { class: 'charts' })];
-  const valueOf = (/** @type {string} */ name) => fields.find((field) => field.name === name)?.input.value.trim() ?? '';
   const setAddress = createAddress();
   const keyTitle = isManaged ? 'Key' : 'Caller';
   /** @type {{ by: UsageTotalList['by'], per: Per, mostCost: number }} */
@@ -77,10 +68,11 @@ export function showUsage(page) {
 
   /** @param {AbortSignal} signal */
   async function ask(signal) {
-    const span = spanOf(valueOf('span'), Date.now());
+    const { span: name = '', ...filters } = read();
+    const span = spanOf(name, Date.now());
     const { per, from, until } = span;
-    const query = new URLSearchParams({ by: valueOf('by'), from: String(from), until: String(until), per });
-    for (const name of ['key', 'group']) if (valueOf(name) !== '') query.set(name, valueOf(name));
+    const query = new URLSearchParams({ from: String(from), until: String(until), per });
+    for (const [filter, value] of Object.entries(filters)) if (value !== '') query.set(filter, value);
     const list = /** @type {UsageTotalList} */ (await page.client.get(`usage/totals?${query}`, { signal }));
     return { span, list, labels: new Map(await Promise.all(list.curves.map(({ name }) => labelOf(list.by, name)))) };
   }
@@ -96,14 +88,11 @@ export function showUsage(page) {
   }
 
   function apply() {
-    const values = Object.fromEntries(fields.map(({ name }) => [name, valueOf(name)]));
-    if (!setAddress(toHref('usage', null, values))) return;
+    if (!setAddress(toHref('usage', null, read()))) return;
     page.setStatus('Loading …');
     polling.now();
   }
 
-  form.addEventListener('change', apply);
-  form.addEventListener('submit', (event) => event.preventDefault());
   content.append(form, tiles, curves, place, about, charts);
   const drawCurves = createCharts(curves, [COST_CHART, REQUESTS_CHART]);
   const drawStats = createCharts(charts, STATS_CHARTS);
@@ -128,20 +117,21 @@ export function showUsage(page) {
       about.textContent = `${order}${has_more ? `; only the first ${data.length} are shown` : ''}. Times are UTC.`;
       drawStats({ parts, rejected, per });
     },
+    onRefused() {
+      for (const part of [tiles, curves, charts]) part.replaceChildren();
+      show([], 'No results.');
+      about.textContent = '';
+    },
     everyMs: EVERY_MS,
   });
 }
 
 /**
- * @param {boolean} isManaged
+ * @param {Page} page
  * @returns {readonly Field[]}
  */
-function fieldsOf(isManaged) {
-  /** @type {readonly Field[]} */
-  const ofKeys = [
-    { name: 'key', label: 'Key, by name or id' },
-    { name: 'group', label: 'Group, by name or id' },
-  ];
+function fieldsOf(page) {
+  const { isManaged } = page;
   return [
     {
       name: 'span',
@@ -165,7 +155,7 @@ function fieldsOf(isManaged) {
         ['time', 'time'],
       ],
     },
-    ...(isManaged ? ofKeys : []),
+    ...(isManaged ? accountFilters(page) : []),
   ];
 }
 

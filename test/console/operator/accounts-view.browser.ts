@@ -16,9 +16,10 @@ describe('the keys and groups of the operator', () => {
 
   async function createKey(page: Page, fields: Readonly<Record<string, string>>): Promise<string> {
     await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog').locator('summary').click();
     for (const [label, value] of Object.entries(fields)) await page.getByRole('dialog').getByLabel(label).fill(value);
     await submit(page, 'Create');
-    await page.getByText('It is shown this once').waitFor();
+    await page.getByText('It is shown only once').waitFor();
     return page.locator('.secret').innerText();
   }
 
@@ -83,7 +84,7 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).to.equal(secret);
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.locator('.secret').waitFor({ state: 'detached' });
     const row = page.getByRole('row', { name: 'Bob' });
     await row.waitFor();
@@ -100,6 +101,7 @@ describe('the keys and groups of the operator', () => {
     await submit(page, 'Create');
     await dialog.getByText('name is missing.').waitFor();
     await dialog.getByLabel('Name').fill('Carl');
+    await dialog.locator('summary').click();
     await dialog.getByLabel('Tokens per minute').fill('many');
     await submit(page, 'Create');
     await dialog.getByText(/limits\.tokens_per_minute must be/).waitFor();
@@ -126,18 +128,43 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('button', { name: 'Credits' }).click();
     await page.getByRole('dialog').getByLabel('Amount').fill('8');
     await page.getByRole('dialog').getByLabel('Note').fill('invoice 17');
-    await submit(page, 'Enter into the ledger');
+    await submit(page, 'Add to the ledger');
     await page.getByText('20.00', { exact: true }).waitFor();
     await page.getByRole('row', { name: 'invoice 17' }).getByText('8.00').waitFor();
+  });
+
+  it('ask before credits limit what was not limited by any', async () => {
+    await scene.managed.issue({ name: 'Bob' });
+    const page = await scene.openOperator('keys');
+    await page.getByRole('link', { name: 'Bob' }).click();
+    await page.getByText('not prepaid').waitFor();
+    await page.getByRole('button', { name: 'Credits' }).click();
+    await page.getByText('it is refused when they are used up').waitFor();
+    await submit(page, 'Cancel');
+    await page.getByText('not prepaid').waitFor();
+    await page.getByRole('button', { name: 'Credits' }).click();
+    await submit(page, 'Make it prepaid');
+    await page.getByRole('dialog').getByLabel('Amount').fill('1');
+    await submit(page, 'Add to the ledger');
+    await page.getByRole('row', { name: 'grant' }).getByText('1.00').waitFor();
+  });
+
+  it('close a dialog when the page shows something else', async () => {
+    const page = await scene.openOperator('groups');
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Create a group' }).waitFor();
+    expect(await page.getByRole('dialog').count()).to.equal(0);
   });
 
   it('give a new secret, disable and enable', async () => {
     const page = await openAda();
     await page.getByRole('button', { name: 'Rotate secret' }).click();
-    await page.getByLabel('The former secret').selectOption('ends at once');
-    await submit(page, 'Make a new secret');
+    await page.getByLabel('Former secret').selectOption('stops working now');
+    await submit(page, 'Rotate secret');
     const secret = await page.locator('.secret').innerText();
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     expect([await statusWith(scene.apiKey), await statusWith(secret)]).to.deep.equal([401, 200]);
     await page.getByRole('button', { name: 'Disable' }).click();
     await submit(page, 'Disable');
@@ -152,12 +179,12 @@ describe('the keys and groups of the operator', () => {
   it('delete a key only for whoever types its name, and say what goes', async () => {
     const page = await openAda();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('its credits (12.00) and its ledger are gone for good').waitFor();
+    await page.getByText('its credits (12.00) and its ledger are deleted for good').waitFor();
     await submit(page, 'Delete for good');
-    await page.getByText('This is another name.').waitFor();
+    await page.getByText('The name does not match.').waitFor();
     await page.getByRole('dialog').getByLabel('Name').fill('Ada’s key');
     await submit(page, 'Delete for good');
-    await page.getByText('No key yet. Create the first one.').waitFor();
+    await page.getByText('No keys yet. Create the first one.').waitFor();
     expect(await statusWith(scene.apiKey)).to.equal(401);
   });
 
@@ -166,6 +193,7 @@ describe('the keys and groups of the operator', () => {
     const page = await scene.openOperator('groups');
     await page.getByRole('button', { name: 'Create a group' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Research');
+    await page.getByRole('dialog').locator('summary').click();
     await page.getByRole('dialog').getByLabel('Spending per month').fill('500');
     await submit(page, 'Create');
     await page.getByRole('row', { name: 'Research' }).getByText('500.00 a month').waitFor();
@@ -206,7 +234,7 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('link', { name: 'Ada’s key' }).waitFor();
     expect(await page.getByLabel('Find').inputValue()).to.equal('ADA');
     await page.getByLabel('Find').fill('nobody at all');
-    await page.getByText('No key fits these filters.').waitFor();
+    await page.getByText('No keys match these filters.').waitFor();
   });
 
   it('look well on each screen, by day and by night', async () => {
@@ -236,10 +264,10 @@ describe('the keys and groups of the operator', () => {
     await expectGoodLooks(page, 'operator-change');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Rotate secret' }).click();
-    await submit(page, 'Make a new secret');
+    await submit(page, 'Rotate secret');
     await page.getByRole('button', { name: 'Copy' }).waitFor();
     await expectGoodLooks(page, 'operator-secret');
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('link', { name: 'Groups', exact: true }).click();
     await page.getByRole('link', { name: 'Research' }).waitFor();
     await expectGoodLooks(page, 'operator-groups');

@@ -40,7 +40,7 @@ describe('the complaint of a team over its budget', () => {
     const page = await scene.openOperator('requests');
     await page.getByLabel('Find by id').fill(id);
     await page.keyboard.press('Enter');
-    await page.getByText('A request that is refused before it runs leaves none').waitFor();
+    await page.getByText('A request that is refused before it runs').waitFor();
     await page.locator('#view-content').getByRole('link', { name: 'group', exact: true }).click();
     await page.getByRole('row', { name: 'team-07' }).getByText(formatAmount(owedMicro)).waitFor();
     await page.getByRole('link', { name: 'team-07' }).click();
@@ -48,7 +48,7 @@ describe('the complaint of a team over its budget', () => {
     await page.getByRole('button', { name: 'Credits' }).click();
     await page.getByRole('dialog').getByLabel('Amount').fill('5');
     await page.getByRole('dialog').getByLabel('Note').fill(`complaint about ${id}`);
-    await page.getByRole('button', { name: 'Enter into the ledger' }).click();
+    await page.getByRole('button', { name: 'Add to the ledger' }).click();
     await page
       .getByRole('row', { name: `complaint about ${id}` })
       .getByText('5.00')

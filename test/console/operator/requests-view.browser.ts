@@ -58,7 +58,7 @@ describe('the requests of the operator', () => {
     const page = await scene.openOperator('requests');
     const expectOne = async (label: string, text: string) => {
       const field = page.getByRole('form', { name: 'Filters' }).getByLabel(label);
-      await (label === 'State' ? field.selectOption(text) : field.fill(text));
+      await (label === 'Status' ? field.selectOption(text) : field.fill(text));
       await page.keyboard.press('Enter');
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
       await page.reload();
@@ -67,7 +67,7 @@ describe('the requests of the operator', () => {
       await page.getByRole('link', { name: 'Requests', exact: true }).click();
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 4);
     };
-    await expectOne('State', 'failed');
+    await expectOne('Status', 'failed');
     await expectOne('Error code', 'upstream_error');
     await expectOne('Model', 'priced-one');
     const then = new Date(scene.nowMs() - 3 * HOUR_MS);
@@ -79,6 +79,26 @@ describe('the requests of the operator', () => {
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 3);
   });
 
+  it('are found by a part of the name of a key, unless several have it', async () => {
+    await scene.create({ model: 'm', input: 'Hi' });
+    for (const name of ['team-1', 'team-2']) await scene.managed.issue({ name });
+    const page = await scene.openOperator('requests');
+    const key = page.getByRole('form', { name: 'Filters' }).getByLabel('Key');
+    await key.focus();
+    await page.waitForFunction(
+      () => document.activeElement?.parentElement?.querySelector('datalist')?.childElementCount === 3,
+    );
+    await key.fill('team');
+    await page.keyboard.press('Enter');
+    await page.getByText('Several match: team-2, team-1').waitFor();
+    await rowsOf(page).getByText('succeeded').waitFor();
+    await key.fill('ada');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/key=Ada/);
+    expect(await key.inputValue()).to.equal('Ada’s key');
+    await page.getByText('Several match').waitFor({ state: 'hidden' });
+  });
+
   it('say which filter is wrong', async () => {
     scene.tolerate(/status of 40[04]/);
     const page = await scene.openOperator('requests?error_code=nonsense');
@@ -87,6 +107,10 @@ describe('the requests of the operator', () => {
     await page.getByRole('form', { name: 'Filters' }).getByLabel('Key').fill('nobody');
     await page.keyboard.press('Enter');
     await page.getByText('There is no key with this id, prefix or name.').waitFor();
+    await page.getByText('No results.').waitFor();
+    // It is not asked again, so nothing is on its way.
+    for (const text of ['Loading …', 'Trying again …']) expect(await page.getByText(text).count()).to.equal(0);
+    expect(await page.locator('[aria-busy=true]').count()).to.equal(0);
   });
 
   it('are opened by their id or by that of the response, each at its own address', async () => {
