@@ -50,7 +50,7 @@ export function createConversationPanel({ client, conversation, read, answer, on
     const cost = `${formatCount(usage.input_tokens)} in, ${formatCount(usage.output_tokens)} out`;
     answer.addBlock({
       title: 'Compaction',
-      text: `The turns before are a sealed summary now, with the latest messages of the user: ${output.length} items.`,
+      text: `The earlier turns are now a sealed summary with the user’s latest messages: ${output.length} items.`,
     });
     return `Compacted: about ${from} → ${to} input tokens. The summary took ${cost}.`;
   }
@@ -87,7 +87,8 @@ export function createConversationPanel({ client, conversation, read, answer, on
   function update(busy) {
     const made = conversation.turns;
     const answered = made === 1 ? '1 turn so far' : `${made} turns so far`;
-    turns.textContent = made === 0 ? 'No turn yet.' : `${answered}${conversation.isCompacted ? ', compacted' : ''}.`;
+    byId('try-conversation', HTMLElement).hidden = made === 0;
+    turns.textContent = `${answered}${conversation.isCompacted ? ', compacted' : ''}.`;
     checkbox.disabled = busy || made === 0;
     if (made === 0) checkbox.checked = false;
     count.disabled = busy;

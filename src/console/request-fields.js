@@ -37,7 +37,7 @@ export function readFields({ model, input, instructions, tools, maxOutputTokens,
     ...(model.trim() === '' && { model: 'Name a model.' }),
     ...(input.trim() === '' && { input: 'Write something for the model to answer.' }),
     ...(list === null && { tools: 'Tools must be a JSON list of objects: [{"type": "function", …}].' }),
-    ...(limit !== '' && !isLimit && { maxOutputTokens: 'A whole number from 1.' }),
+    ...(limit !== '' && !isLimit && { maxOutputTokens: 'A whole number, 1 or more.' }),
   };
   return { request, problems };
 }

@@ -46,12 +46,13 @@ export function createRunner({ client, conversation, onRunning }) {
   /** @param {boolean} running */
   function setRunning(running) {
     send.disabled = running;
-    stop.disabled = !running;
-    cancel.disabled = !running;
-    byId('try-ends', HTMLElement).hidden = !running;
+    send.hidden = running;
+    for (const shown of [stop, cancel, byId('try-ends', HTMLElement)]) shown.hidden = !running;
+    cancel.disabled = false;
     onRunning(running);
-    // A disabled button loses the focus.
+    // A hidden button loses the focus.
     for (const button of [stop, cancel]) passFocus(button, send);
+    passFocus(send, stop);
     if (!running && document.activeElement === document.body) send.focus({ preventScroll: true });
   }
 
@@ -153,6 +154,7 @@ export function createRunner({ client, conversation, onRunning }) {
 
 /** Brings the answer into view, where the form is so long that it is not beside it. */
 function showResult() {
+  byId('try-result', HTMLElement).classList.remove('idle');
   const { top } = byId('try-result', HTMLElement).getBoundingClientRect();
   if (top < 0 || top > innerHeight / 2) byId('try-result', HTMLElement).scrollIntoView({ block: 'start' });
 }

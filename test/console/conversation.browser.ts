@@ -40,7 +40,7 @@ describe('a conversation in “Try it”', () => {
   for (const transport of ['HTTP', 'WebSocket']) {
     it(`goes on over ${transport} with all that was said`, async () => {
       await page.getByLabel('Send over').selectOption(transport);
-      expect(await proceed().isEnabled()).to.equal(false);
+      expect(await proceed().isVisible()).to.equal(false);
       await say('One');
       await sayNext('Two');
       await sayNext('Three');
@@ -54,7 +54,7 @@ describe('a conversation in “Try it”', () => {
       ]);
       expect(await answer().locator('[data-type=message]').count()).to.equal(3);
       await page.getByText('3 turns so far.').waitFor();
-      const scope = page.getByText('The turns before it are left out here');
+      const scope = page.getByText('Earlier turns are left out here');
       await scope.waitFor();
       await proceed().uncheck();
       expect(await scope.isVisible()).to.equal(false);
@@ -111,7 +111,7 @@ describe('a conversation in “Try it”', () => {
     await status().getByText('Stopped after').waitFor();
     const { aborted } = (await scene.backend.requests.at(-1)?.closed) ?? { aborted: false };
     expect(aborted).to.equal(true);
-    expect(await proceed().isEnabled()).to.equal(false);
+    expect(await proceed().isVisible()).to.equal(false);
   });
 
   it('asks for nothing else while a request runs, by the keyboard neither', async () => {
@@ -165,7 +165,7 @@ describe('a conversation in “Try it”', () => {
   for (const transport of ['HTTP', 'WebSocket']) {
     it(`compacts the turns so far, and goes on from the summary over ${transport}`, async () => {
       await page.getByLabel('Send over').selectOption(transport);
-      expect(await page.getByRole('button', { name: 'Compact' }).isEnabled()).to.equal(false);
+      expect(await page.getByRole('button', { name: 'Compact' }).isVisible()).to.equal(false);
       scene.backend.reply({ sse: [chunk({ content: 'word '.repeat(2000) }), chunk({}, 'stop')] });
       await say('One');
       scene.backend.reply((stage) =>

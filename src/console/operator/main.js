@@ -123,8 +123,12 @@ async function showView() {
     await config;
     if (signal.aborted) return;
     for (const link of document.querySelectorAll('#links a')) {
-      if (link.getAttribute('href') === toHref(name)) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      const isShown = link.getAttribute('href') === toHref(name);
+      if (!isShown) link.removeAttribute('aria-current');
+      else {
+        link.setAttribute('aria-current', 'page');
+        link.scrollIntoView({ block: 'nearest', inline: 'center' });
+      }
     }
     await show?.({
       client,
