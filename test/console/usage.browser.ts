@@ -36,7 +36,7 @@ describe('“Usage”', () => {
 
   it('says so when nothing was used', async () => {
     await look();
-    await page.getByText('No request has ended in this time.').waitFor();
+    await page.getByText('No requests ended in this period.').waitFor();
     expect(await page.getByRole('figure').count()).to.equal(0);
   });
 

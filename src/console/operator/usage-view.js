@@ -112,7 +112,7 @@ export function showUsage(page) {
           Requests: stackOf(list.curves, 'requests', labels.set(null, 'Requests')),
         },
       });
-      show(data, 'No request ended in this time.');
+      show(data, 'No requests ended in this period.');
       const order = by === 'time' ? 'Latest first' : 'Sorted by cost';
       about.textContent = `${order}${has_more ? `; only the first ${data.length} are shown` : ''}. Times are UTC.`;
       drawStats({ parts, rejected, per });

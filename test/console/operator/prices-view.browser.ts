@@ -14,7 +14,7 @@ describe('the prices and limits of the operator', () => {
     await page.getByLabel('Find a model').fill('PRICED');
     expect(await page.getByRole('row').count()).to.equal(2);
     await page.getByLabel('Find a model').fill('nothing');
-    await page.getByText('No name and no pattern has this in it.').waitFor();
+    await page.getByText('No models match.').waitFor();
   });
 
   it('show how full each limit is, while one looks', async () => {
