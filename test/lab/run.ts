@@ -57,6 +57,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     env: { HISTORIES: '100000' },
   },
   kill: { what: 'kill -9 in the middle of requests', command: ['node', 'test/lab/kill/loop.ts'] },
+  mutate: {
+    what: 'faults planted at random in src, and the test that finds each',
+    command: ['node', 'test/lab/mutate/mutate.ts'],
+  },
   package: { what: 'what npm pack makes, installed elsewhere', command: ['mocha', 'test/package/installed.ts'] },
   picture: { what: 'draws the picture of README', command: ['node', 'test/support/generate-picture.ts'] },
   profile: { what: 'where the CPU of the bench goes', command: ['node', 'test/lab/bench/profile.ts'] },
