@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { answer, finish, stream, text } from '../records/chunks.ts';
+import { answer, stream } from '../records/chunks.ts';
 import { readError } from '../records/caller.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
@@ -165,21 +165,6 @@ describe('BACKENDS_FILE', () => {
       const [first] = await inOrder(gateway, path);
       first.reply(failing(500));
       expect((await ask(gateway, {}, path)).status).to.equal(status);
-    });
-  }
-
-  for (const [failover, status] of [
-    ['safe', 502],
-    ['any', 200],
-  ] as const) {
-    it(`answers ${status} to a caller who wants JSON where the first streams nothing but its role, with failover ${failover}`, async () => {
-      const streams = { dialect: 'llamacpp' };
-      write(streams, streams, { failover });
-      for (const one of [a, b]) one.always(stream([text('Hello'), finish('stop')], 'end'));
-      gateway = await open();
-      const [first] = await inOrder(gateway);
-      first.reply(stream([ROLE], 'cut'));
-      expect((await ask(gateway)).status).to.equal(status);
     });
   }
 

@@ -13,6 +13,8 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { compileSchema } from '../support/schemas.ts';
+import { speakTo, type ConnectionContext } from '../support/web-socket.ts';
+import { responseOf } from '../support/web-socket-scene.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const OPEN_RESPONSES = join(import.meta.dirname, '../../../shared/openresponses/openapi-2026-04-24.json');
@@ -295,14 +297,6 @@ describe('compaction', () => {
       expect(await caller.record(response.id)).to.deep.include({ usage: USED_TWICE, usage_estimated: false });
     });
 
-    it('comes first in a stream', async () => {
-      backend.reply(answer('It looked.'), answer('Found.'));
-      const reply = await caller.create({ model: 'm', input: LONG, context_management: management, stream: true });
-      const response = expectWellFormed(parseEvents(await reply.text()));
-      expect(response.output.map(({ type }) => type)).to.deep.equal(['compaction', 'message']);
-      expect(response.usage).to.deep.equal(USED_TWICE);
-    });
-
     it('is not done again in the next turn, whether the client drops what was before it or not', async () => {
       backend.reply(answer('It looked.'), answer('Found.'), answer('Yes.'), answer('Yes.'));
       const { output: items } = await create({ input: LONG, context_management: management });
@@ -343,25 +337,6 @@ describe('compaction', () => {
       expect(asked(1).messages[2]?.content).to.equal('A tail!');
     });
 
-    for (const { name, request } of [
-      {
-        name: 'of fewer tokens',
-        request: { input: LONG, context_management: [{ type: 'compaction', compact_threshold: 9000 }] },
-      },
-      {
-        name: 'with nothing to leave out',
-        request: { input: [user('x'.repeat(8000))], context_management: management },
-      },
-      { name: 'without a threshold', request: { input: LONG, context_management: [{ type: 'compaction' }] } },
-      { name: 'with null for it', request: { input: LONG, context_management: null } },
-    ]) {
-      it(`is not done of an input ${name}`, async () => {
-        backend.reply(answer('Found.'));
-        expect((await create(request)).output.map(({ type }) => type)).to.deep.equal(['message']);
-        expect(backend.requests).to.have.length(1);
-      });
-    }
-
     it('charges for what was used when the answer then fails', async () => {
       backend.reply(answer('It looked.'), { json: { error: { message: 'slow down' } }, status: 429 });
       const reply = await caller.create({ model: 'm', input: LONG, context_management: management });
@@ -390,6 +365,38 @@ describe('compaction', () => {
     });
   });
 
+  describe('over a WebSocket', () => {
+    const LONG = [user('Find the cat.'), said('x'.repeat(8000)), user('And?'), said('Not yet.'), user('Go on.')];
+
+    async function askOver(ask: (speaker: ConnectionContext) => Promise<void>): Promise<void> {
+      const speaker = await speakTo(gateway.url);
+      await ask(speaker);
+      speaker.close();
+      await speaker.closed;
+    }
+
+    it('can be continued where it was asked for', async () => {
+      backend.reply(answer('It looked.'), answer('In the kitchen.'));
+      await askOver(async (speaker) => {
+        const compacted = responseOf(await speaker.ask({ model: 'm', input: [...LONG, TRIGGER] }));
+        expect(compacted.output.map(({ type }) => type)).to.deep.equal(['compaction']);
+        const next = { model: 'm', input: 'Where?', previous_response_id: compacted.id };
+        expect(responseOf(await speaker.ask(next)).output_text).to.equal('In the kitchen.');
+      });
+      const told = JSON.stringify(asked(1));
+      expect(told).to.include('It looked.').and.to.include('Where?').and.not.to.include('xxx');
+    });
+
+    it('comes first on the way to an answer', async () => {
+      backend.reply(answer('It looked.'), answer('In the kitchen.'));
+      const context_management = [{ type: 'compaction', compact_threshold: 1000 }];
+      await askOver(async (speaker) => {
+        const response = responseOf(await speaker.ask({ model: 'm', input: LONG, context_management }));
+        expect(response.output.map(({ type }) => type)).to.deep.equal(['compaction', 'message']);
+      });
+    });
+  });
+
   describe('that cannot be read', () => {
     /** Returns how the backend is told of a compaction, and what the caller reads about it. */
     const readAgain = async (encrypted: string, by = caller) => {
@@ -409,20 +416,6 @@ describe('compaction', () => {
       sentence: '[An earlier part of this conversation was compacted elsewhere and cannot be read here.]',
       dropped: 'compaction',
     };
-
-    it('is told as a sentence, wherever it was cut or changed', async () => {
-      const sealed = await sealOf('It looked.');
-      backend.always(answer());
-      expect(await readAgain(sealed)).to.deep.equal(READ);
-      const cut = Array.from({ length: sealed.length }, (_, length) => sealed.slice(0, length));
-      const changed = Array.from(
-        sealed,
-        (sign, at) => sealed.slice(0, at) + (sign === 'A' ? 'B' : 'A') + sealed.slice(at + 1),
-      );
-      for (const damaged of [...cut, ...changed, `${sealed}A`, ` ${sealed}`, 'ü'.repeat(100), '\0']) {
-        expect(await readAgain(damaged), damaged).to.deep.equal(TOLD);
-      }
-    });
 
     it('is told as a sentence to another caller, by another gateway, and in the place of reasoning', async () => {
       const sealed = await sealOf('It looked.');

@@ -47,15 +47,6 @@ describe('a client that goes away', () => {
   after(() => console.log(`\n  The backend learnt of an abort within ${slowestMs.toFixed(1)} ms`));
 
   const windows: { name: string; request: object; script: Script; settings?: TestSettings }[] = [
-    { name: 'while the backend has not even answered', request: STREAM, script: ({ hang }) => hang() },
-    {
-      name: 'between the headers of the backend and its first token',
-      request: STREAM,
-      script: async ({ start, hang }) => {
-        start();
-        await hang();
-      },
-    },
     {
       name: 'before the first token, but after its own headers',
       request: STREAM,
@@ -63,15 +54,6 @@ describe('a client that goes away', () => {
       settings: { headerHoldMs: 0 },
     },
     { name: 'in the middle of its stream', request: STREAM, script: afterFirstToken },
-    { name: 'while it waits for JSON', request: JSON_REQUEST, script: ({ hang }) => hang() },
-    {
-      name: 'while the JSON for it is half there',
-      request: JSON_REQUEST,
-      script: async ({ write, hang }) => {
-        await write('{"choices":[{"message":{"content":"Half an ans');
-        await hang();
-      },
-    },
     { name: 'while a stream is gathered into JSON for it', request: JSON_REQUEST, script: afterFirstToken },
   ];
 

@@ -1,12 +1,9 @@
 import { expect } from 'chai';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
-import type { ChatChunk } from '../../src/core/chat.ts';
-import { backendOf } from '../support/scripted-backend.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
-import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { allArrived, turn } from '../support/time.ts';
@@ -359,39 +356,6 @@ describe('/metrics', () => {
           last = families;
         }
       }
-    }
-  });
-
-  const callers = casesOf([...Array(1000).keys()]);
-  it(`keeps its size whatever models, keys and paths ${callers.length} callers think of`, async () => {
-    gateway = await openGateway(
-      { UPSTREAM_BASE_URL: backend.baseUrl, METRICS_TOKEN: TOKEN },
-      { backend: backendOf([text('Hi'), finish('stop'), usageChunk] as ChatChunk[]) },
-    );
-    const left = callers.values();
-    await Promise.all(Array.from({ length: 32 }, work));
-    const families = await scrapeWhen(callers.length);
-    const samples = [...families.values()].flatMap(({ samples }) => samples);
-    // Some of them are there from the beginning, and a model has about seventy.
-    expect(samples.length).to.be.within(3000, 5500);
-    const values = new Set(samples.flatMap(({ labels }) => Object.values(labels)));
-    expect([...values].filter((value) => value.startsWith('random-model')).length).to.equal(50);
-    expect(
-      [...values].filter((value) => value.startsWith('random-') && !value.startsWith('random-model')),
-    ).to.deep.equal([]);
-
-    async function work(): Promise<void> {
-      for (const number of left) {
-        await (await ask(number, `${number}-${Math.random().toString(36).slice(2)}`)).arrayBuffer();
-      }
-    }
-
-    function ask(number: number, random: string): Promise<Response> {
-      const headers = { authorization: `Bearer random-key-${random}`, 'content-type': 'application/json' };
-      if (number % 3 === 0) return fetch(`${gateway.url}/v1/random-path-${random}`, { headers });
-      if (number % 3 === 1) return fetch(`${gateway.url}/random-path-${random}/responses`, { headers });
-      const body = JSON.stringify({ model: `random-model-${random}`, input: 'Hi', stream: number % 2 === 0 });
-      return fetch(`${gateway.url}/v1/responses?random-query=${random}`, { method: 'POST', headers, body });
     }
   });
 });

@@ -3,7 +3,6 @@ import type { ApiError } from '../../src/core/errors.ts';
 import type { TestSettings } from '../support/settings.ts';
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
-import { loadFixtures, type Fixture } from '../support/fixtures.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -89,24 +88,6 @@ describe('the gateway in front of recorded backends', () => {
         if (got.stream.response === undefined) continue;
         expect(got.stream.response.status).to.equal('failed');
         expect(textOfDeltas(got.stream.events)).to.have.property('text', text);
-      }
-    });
-  }
-
-  for (const fixture of casesOf(loadFixtures())) {
-    it(`gives over HTTP what the fixture ${fixture.name} gives`, async () => {
-      backend.always({ text: fixture.sse, headers: { 'content-type': 'text/event-stream' } });
-      const gateway = await open(toEnvironment(fixture));
-      const got = await ask(gateway, fixture.request);
-      const expected = fixture.expectedResponse();
-
-      expectAlike(got);
-      const { status, error } = got.stream;
-      if (error !== undefined) {
-        expect(expected.status).to.equal('failed');
-        expect({ status, code: error.code, message: error.message }).to.deep.equal({ status: 502, ...expected.error });
-      } else {
-        expect(apartFromIds(got.stream.response)).to.deep.equal(apartFromIds(expected));
       }
     });
   }
@@ -288,11 +269,4 @@ function expectRefused({ stream }: Got, { status, body }: Recording): void {
   expect(CODES[status], `the codes of ${status}`).to.include(code);
   const { error, detail } = JSON.parse(body.toString());
   expect(message, "the backend's own words").to.include(detail ?? error.message);
-}
-
-function toEnvironment({ settings }: Fixture): TestSettings {
-  return {
-    ...(settings.dialect !== undefined && { UPSTREAM_DIALECT: settings.dialect }),
-    ...(settings.reasoningOutput !== undefined && { REASONING_OUTPUT: settings.reasoningOutput }),
-  };
 }

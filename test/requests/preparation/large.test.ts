@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import type { ResponseCompletedEvent, ResponseEvent } from '../../../src/contract/types.ts';
-import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { speakTo } from '../../support/web-socket.ts';
 
@@ -75,46 +75,6 @@ describe('a large request', () => {
     }
     expect(seen[1]).to.deep.equal(seen[0]);
     expect(JSON.stringify(seen[1]?.asked[1])).to.include('And then?').and.to.include('"role":"assistant"');
-  });
-
-  it('is compacted as a small one', async () => {
-    const seen: string[] = [];
-    for (const text of ['Hello', LONG]) {
-      backend.reply({ sse: CHUNKS });
-      const reply = await fetch(`${gateway.url}/api/v1/responses/compact`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          model: 'm',
-          input: [
-            { role: 'user', content: 'Hi.' },
-            { role: 'assistant', content: text },
-          ],
-        }),
-      });
-      seen.push(told(await reply.text()));
-    }
-    expect(seen[0]).to.include('Hi.').and.to.include('"type":"compaction"');
-    expect(seen[1]).to.equal(seen[0]);
-  });
-
-  it('is refused as a small one', async () => {
-    const refusals: unknown[] = [];
-    for (const text of ['Hello', LONG]) {
-      const reply = await gateway.create({ model: 'm', input: [{ role: 'nobody', content: text }] });
-      refusals.push({ status: reply.status, body: await reply.json() });
-    }
-    expect(refusals[1]).to.deep.equal(refusals[0]);
-  });
-
-  it('is sent again without the wish for usage to a backend that refuses it', async () => {
-    backend.reply({ status: 400, text: 'unknown field "stream_options"' }, { sse: CHUNKS });
-    const reply = await gateway.create({ model: 'm', stream: true, input: LONG });
-    expect(await reply.text()).to.include('response.completed');
-    const [first, second] = backend.requests.slice(-2).map(({ body }) => body as Record<string, unknown>);
-    expect(first?.['stream_options']).to.deep.equal({ include_usage: true });
-    const { stream_options: _left, ...rest } = first ?? {};
-    expect(second).to.deep.equal(rest);
   });
 
   it('is summarized first where it is too long, and then goes on', async () => {
