@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { assert, asyncProperty, constantFrom, integer, jsonValue, oneof, uint8Array } from 'fast-check';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
@@ -30,21 +30,6 @@ const SMALL = Buffer.from('{"model":"m","input":"canary"}');
 
 const bodies: Case[] = [
   { name: 'nothing', body: '', status: 400, code: 'invalid_json' },
-  { name: 'words', body: 'canary', status: 400, code: 'invalid_json' },
-  { name: 'JSON that is cut', body: '{"model":"m","input":"canary', status: 400, code: 'invalid_json' },
-  { name: 'JSON with more after it', body: '{"model":"m","input":"x"} canary', status: 400, code: 'invalid_json' },
-  { name: 'a comma too many', body: '{"model":"m","input":"x",}', status: 400, code: 'invalid_json' },
-  { name: 'single quotes', body: "{'model':'m'}", status: 400, code: 'invalid_json' },
-  {
-    name: 'bytes that are not UTF-8',
-    body: Buffer.from('{"model":"m","input":"\xff"}', 'latin1'),
-    status: 400,
-    code: 'invalid_json',
-  },
-  { name: 'UTF-16', body: Buffer.from('{"model":"m"}', 'utf16le'), status: 400, code: 'invalid_json' },
-  { name: 'a string', body: '"canary"', status: 400, code: 'invalid_request' },
-  { name: 'a number', body: '7', status: 400, code: 'invalid_request' },
-  { name: 'null', body: 'null', status: 400, code: 'invalid_request' },
   { name: 'a list', body: '[{"model":"m","input":"x"}]', status: 400, code: 'invalid_request' },
   {
     name: 'lists 5,000 deep',
@@ -52,27 +37,7 @@ const bodies: Case[] = [
     status: 400,
     code: 'invalid_request',
   },
-  {
-    name: 'objects 50,000 deep that never close',
-    body: '{"a":'.repeat(50_000).slice(0, MAX_BODY_BYTES - 1),
-    status: 400,
-    code: 'invalid_request',
-  },
   { name: 'a body that is too large', body: LARGE, status: 413, code: 'payload_too_large' },
-  {
-    name: 'a form',
-    body: 'model=m',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    status: 415,
-    code: 'unsupported_media_type',
-  },
-  {
-    name: 'a multipart form',
-    body: '--a',
-    headers: { 'content-type': 'multipart/form-data; boundary=a' },
-    status: 415,
-    code: 'unsupported_media_type',
-  },
   { name: 'text', body: SMALL, headers: { 'content-type': 'text/plain' }, status: 415, code: 'unsupported_media_type' },
   {
     name: 'an unknown encoding',
@@ -82,41 +47,19 @@ const bodies: Case[] = [
     code: 'unsupported_content_encoding',
   },
   {
-    name: 'two encodings',
-    body: gzipSync(gzipSync(SMALL)),
-    headers: { 'content-encoding': 'gzip, gzip' },
-    status: 415,
-    code: 'unsupported_content_encoding',
+    name: 'a bomb in brotli',
+    body: brotliCompressSync(Buffer.alloc(50 * MAX_BODY_BYTES, ' ')),
+    headers: { 'content-encoding': 'br' },
+    status: 413,
+    code: 'payload_too_large',
   },
-  ...[
-    { encoding: 'gzip', compress: gzipSync },
-    { encoding: 'deflate', compress: deflateSync },
-    { encoding: 'deflate', compress: deflateRawSync },
-    { encoding: 'br', compress: brotliCompressSync },
-    { encoding: 'zstd', compress: zstdCompressSync },
-  ].flatMap(({ encoding, compress }) => [
-    {
-      name: `a bomb in ${compress.name}`,
-      body: compress(Buffer.alloc(50 * MAX_BODY_BYTES, ' ')),
-      headers: { 'content-encoding': encoding },
-      status: 413,
-      code: 'payload_too_large',
-    },
-    {
-      name: `half of a ${compress.name}`,
-      body: compress(SMALL).subarray(0, -12),
-      headers: { 'content-encoding': encoding },
-      status: 400,
-      code: 'invalid_request',
-    },
-    {
-      name: `what is not a ${compress.name}`,
-      body: SMALL,
-      headers: { 'content-encoding': encoding },
-      status: 400,
-      code: 'invalid_request',
-    },
-  ]),
+  {
+    name: 'half of a gzip',
+    body: gzipSync(SMALL).subarray(0, -12),
+    headers: { 'content-encoding': 'gzip' },
+    status: 400,
+    code: 'invalid_request',
+  },
 ];
 
 const message = (content: unknown, role = 'user'): object => ({ input: [{ role, content }] });
@@ -265,35 +208,9 @@ const shapes: Case[] = [
   { name: 'a tool_choice that is a number', body: { tool_choice: 7 }, ...invalid('tool_choice') },
   { name: 'a tool_choice without a type', body: { tool_choice: { name: 'f' } }, ...missing('tool_choice.type') },
   {
-    name: 'a chosen function without a name',
-    body: { tool_choice: { type: 'function' } },
-    ...missing('tool_choice.name'),
-  },
-  {
-    name: 'a chosen function that is not among the tools',
-    body: { tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'function', name: 'canary' } },
-    ...invalid('tool_choice.name'),
-  },
-  {
     name: 'allowed_tools without tools',
     body: { tool_choice: { type: 'allowed_tools' } },
     ...missing('tool_choice.tools'),
-  },
-  {
-    name: 'an allowed tool that is not among the tools',
-    body: {
-      tools: [{ type: 'function', name: 'f' }],
-      tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'canary' }] },
-    },
-    ...invalid('tool_choice.tools[0].name'),
-  },
-  { name: 'a call that is required of no tool', body: { tool_choice: 'required' }, ...invalid('tool_choice') },
-  {
-    name: 'a hosted tool that is forced',
-    body: { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
-    status: 400,
-    code: 'unsupported_tool',
-    param: 'tool_choice.type',
   },
   { name: 'a text that is a string', body: { text: 'canary' }, ...invalid('text') },
   { name: 'a format without a type', body: { text: { format: {} } }, ...missing('text.format.type') },
@@ -390,24 +307,9 @@ const unsupported: Case[] = [
 const headers: Case[] = [
   { name: 'no key', body: SMALL, headers: { authorization: '' }, status: 401, code: 'missing_api_key' },
   {
-    name: 'a key with a space',
-    body: SMALL,
-    headers: { authorization: 'Bearer can ary' },
-    status: 401,
-    code: 'invalid_api_key',
-  },
-  {
     name: 'an empty Idempotency-Key',
     body: SMALL,
     headers: { 'idempotency-key': '""' },
-    status: 400,
-    code: 'invalid_idempotency_key',
-    param: 'Idempotency-Key',
-  },
-  {
-    name: 'an Idempotency-Key that is too long',
-    body: SMALL,
-    headers: { 'idempotency-key': 'canary'.repeat(50) },
     status: 400,
     code: 'invalid_idempotency_key',
     param: 'Idempotency-Key',
