@@ -64,40 +64,16 @@ describe('expectWellFormed', () => {
     [
       { name: 'no event', answer: REASONED, broken: () => [], says: /begins with response\.created/ },
       {
-        name: 'another first event',
-        answer: REASONED,
-        broken: (events) => renumbered(events.slice(1)),
-        says: /begins with response\.created/,
-      },
-      {
         name: 'no response.in_progress',
         answer: REASONED,
         broken: (events) => without(events, at(events, 'in_progress')),
         says: /second/,
       },
       {
-        name: 'a second response.created',
-        answer: REASONED,
-        broken: (events) => renumbered([...events.slice(0, 3), at(events, 'created'), ...events.slice(3)]),
-        says: /comes once/,
-      },
-      {
-        name: 'a usage before the answer',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'created').response['usage'] = {}),
-        says: /deep(ly)? equal/,
-      },
-      {
         name: 'a gap in the numbers',
         answer: REASONED,
         broken: (events) => void (at(events, 'output_text.delta')['sequence_number'] = 99),
         says: /without a gap/,
-      },
-      {
-        name: 'a late response.in_progress that tells another output',
-        answer: REASONED,
-        broken: (events) => renumbered([...events.slice(0, 5), at(events, 'in_progress'), ...events.slice(5)]),
-        says: /the output so far/,
       },
       {
         name: 'no terminal event',
@@ -112,40 +88,16 @@ describe('expectWellFormed', () => {
         says: /is the last event/,
       },
       {
-        name: 'an event after the terminal one',
-        answer: REASONED,
-        broken: (events) => renumbered([...events, at(events, 'in_progress')]),
-        says: /is the last event/,
-      },
-      {
         name: 'an echo that changes',
         answer: REASONED,
         broken: (events) => void (at(events, 'completed').response['model'] = 'other'),
         says: /never changes/,
       },
       {
-        name: 'an event of no known type',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_text.delta').type = 'response.keepalive'),
-        says: /an event of the Responses format/,
-      },
-      {
         name: 'an item out of order',
         answer: REASONED,
         broken: (events) => void (at(events, 'output_item.added', 1)['output_index'] = 2),
         says: /in the order in which they are added/,
-      },
-      {
-        name: 'an item that is done when it is added',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_item.added', 1).item['status'] = 'completed'),
-        says: /in progress when it is added/,
-      },
-      {
-        name: 'an id of another type',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_item.added', 1).item['id'] = 'rs_1'),
-        says: /prefix of its type/,
       },
       {
         name: 'two items of one id',
@@ -161,34 +113,10 @@ describe('expectWellFormed', () => {
         says: /no two calls/,
       },
       {
-        name: 'a call without a name',
-        answer: CALLED,
-        broken: (events) => void (at(events, 'output_item.added').item['name'] = ''),
-        says: /from the beginning/,
-      },
-      {
-        name: 'a call that begins with arguments',
-        answer: CALLED,
-        broken: (events) => void (at(events, 'output_item.added').item['arguments'] = '{'),
-        says: /without arguments/,
-      },
-      {
-        name: 'an item that begins before the text before it is done',
-        answer: REASONED,
-        broken: (events) => swapped(events, at(events, 'output_item.done'), at(events, 'output_item.added', 1)),
-        says: /done before the next item begins/,
-      },
-      {
         name: 'another item_id',
         answer: REASONED,
         broken: (events) => void (at(events, 'output_text.delta')['item_id'] = 'msg_x'),
         says: /item_id/,
-      },
-      {
-        name: 'an output_index of no item',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_text.delta')['output_index'] = 7),
-        says: /of an added item/,
       },
       {
         name: 'a delta before its part',
@@ -197,39 +125,9 @@ describe('expectWellFormed', () => {
         says: /belongs to an added part/,
       },
       {
-        name: 'a part that does not begin empty',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'content_part.added').part['text'] = 'H'),
-        says: /begins empty/,
-      },
-      {
-        name: 'a part number that is left out',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'content_part.added')['content_index'] = 1),
-        says: /numbered from 0/,
-      },
-      {
-        name: 'a part of another item',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'content_part.added').part = { type: 'reasoning_text', text: '' }),
-        says: /of a type that its item has/,
-      },
-      {
-        name: 'a delta after the text is complete',
-        answer: REASONED,
-        broken: (events) => swapped(events, at(events, 'output_text.delta', 1), at(events, 'output_text.done')),
-        says: /deltas put together/,
-      },
-      {
         name: 'a lost delta',
         answer: REASONED,
         broken: (events) => without(events, at(events, 'output_text.delta')),
-        says: /deltas put together/,
-      },
-      {
-        name: 'a lost summary delta',
-        answer: REASONED,
-        broken: (events) => without(events, at(events, 'reasoning_summary_text.delta')),
         says: /deltas put together/,
       },
       {
@@ -245,22 +143,10 @@ describe('expectWellFormed', () => {
         says: /all parts/,
       },
       {
-        name: 'a content_part.done that says something else',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'content_part.done').part['text'] = 'Bye'),
-        says: /what its events said/,
-      },
-      {
         name: 'a lost output_item.done',
         answer: REASONED,
         broken: (events) => without(events, at(events, 'output_item.done', 1)),
         says: /all items are done/,
-      },
-      {
-        name: 'an output_item.done twice',
-        answer: REASONED,
-        broken: (events) => twice(events, at(events, 'output_item.done', 1)),
-        says: /after its output_item\.done/,
       },
       {
         name: 'an item that says something else at its end',
@@ -269,59 +155,16 @@ describe('expectWellFormed', () => {
         says: /what its events said/,
       },
       {
-        name: 'an item still in progress at its end',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_item.done').item['status'] = 'in_progress'),
-        says: /ends completed or incomplete/,
-      },
-      {
-        name: 'an incomplete item in a completed response',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'output_item.done').item['status'] = 'incomplete'),
-        says: /incomplete response only/,
-      },
-      {
         name: 'lost arguments',
         answer: CALLED,
         broken: (events) => without(events, at(events, 'function_call_arguments.delta')),
         says: /deltas put together/,
       },
       {
-        name: 'no function_call_arguments.done',
-        answer: CALLED,
-        broken: (events) => without(events, at(events, 'function_call_arguments.done')),
-        says: /after function_call_arguments\.done/,
-      },
-      {
-        name: 'function_call_arguments.done twice',
-        answer: CALLED,
-        broken: (events) => twice(events, at(events, 'function_call_arguments.done')),
-        says: /comes once/,
-      },
-      {
         name: 'a final output without an item',
         answer: REASONED,
         broken: (events) => void at(events, 'completed').response.output.pop(),
         says: /finished items/,
-      },
-      {
-        name: 'another output_text',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'completed').response['output_text'] = 'Bye'),
-        says: /output_text/,
-      },
-      {
-        name: 'a usage that is not numeric',
-        answer: REASONED,
-        broken: (events) =>
-          void (at(events, 'completed').response['usage'] = {
-            input_tokens: 1,
-            input_tokens_details: {},
-            output_tokens: 1,
-            output_tokens_details: {},
-            total_tokens: 2,
-          }),
-        says: /whole numbers/,
       },
       {
         name: 'a status that does not go with the event',
@@ -336,59 +179,16 @@ describe('expectWellFormed', () => {
         says: /only a failed response/,
       },
       {
-        name: 'a completed response without its time',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'completed').response['completed_at'] = null),
-        says: /completed_at/,
-      },
-      {
-        name: 'a completion before the creation',
-        answer: REASONED,
-        broken: (events) => void (at(events, 'completed').response['completed_at'] = 1),
-        says: /after it was created/,
-      },
-      {
-        name: 'an incomplete response that does not say why',
-        answer: LENGTH,
-        broken: (events) => void (at(events, 'incomplete').response['incomplete_details'] = null),
-        says: /says why/,
-      },
-      {
         name: 'a failure without its error event',
         answer: CUT,
         broken: (events) => without(events, at(events, 'error')),
         says: /follows an error event/,
       },
       {
-        name: 'an error without a failure',
-        answer: REASONED,
-        broken: (events) =>
-          renumbered([...events.slice(0, 4), { ...at(translateLoose(CUT), 'error') }, ...events.slice(4)]),
-        says: /followed by response\.failed/,
-      },
-      {
-        name: 'an error that says two things',
-        answer: CUT,
-        broken: (events) => void (at(events, 'error').error['message'] = 'Other'),
-        says: /flat and nested/,
-      },
-      {
-        name: 'an error without a param',
-        answer: CUT,
-        broken: (events) => void (at(events, 'error')['param'] = null),
-        says: /as strings/,
-      },
-      {
         name: 'a failed response that tells another error',
         answer: CUT,
         broken: (events) => void (at(events, 'failed').response['error'] = { code: 'a', message: 'b' }),
         says: /what the error event said/,
-      },
-      {
-        name: 'an unfinished item in a failed response',
-        answer: CUT,
-        broken: (events) => void at(events, 'failed').response.output.push({ type: 'message' }),
-        says: /finished items/,
       },
     ];
 
