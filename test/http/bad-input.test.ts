@@ -122,6 +122,11 @@ const shapes: Case[] = [
     body: message([{ type: 'input_image', image_url: 'https://x.test/', detail: 'canary' }]),
     ...invalid('input[0].content[0].detail'),
   },
+  {
+    name: 'audio without its format',
+    body: message([{ type: 'input_audio', input_audio: { data: 'canary' } }]),
+    ...missing('input[0].content[0].input_audio.format'),
+  },
   { name: 'a file without one', body: message([{ type: 'input_file' }]), ...missing('input[0].content[0].file_data') },
   {
     name: 'an image of the system',

@@ -54,6 +54,11 @@ describe('toPiece', () => {
     },
     { name: 'a file of the user', item: message('user', [file]), expected: { kind: 'user', content: [chatFile] } },
     {
+      name: 'a file with null in the place of what it does not have',
+      item: message('user', [{ ...file, file_id: null, file_url: null } as unknown as InputPart]),
+      expected: { kind: 'user', content: [chatFile] },
+    },
+    {
       name: 'a file of the user without a name',
       item: message('user', [{ type: 'input_file', file_data: 'AAAA' }]),
       expected: { kind: 'user', content: [{ type: 'file', file: { file_data: 'AAAA' } }] },
@@ -306,6 +311,12 @@ describe('toPiece', () => {
       item: { type: 'function_call_output', call_id: 'a', output: [image, { type: 'input_file', file_id: 'file_1' }] },
       code: 'unsupported_parameter',
       param: 'input[3].output[1].file_id',
+    },
+    {
+      name: 'an empty image',
+      item: message('user', [{ type: 'input_image', image_url: '' }]),
+      code: 'invalid_request',
+      param: 'input[3].content[0].image_url',
     },
     ...(['system', 'developer', 'assistant'] as const).flatMap((role) =>
       [image, file, audio].map((part) => ({
