@@ -168,12 +168,17 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
       const DAY = Date.UTC(2026, 7, 1);
       const MODELS = ['m', 'n'];
       let groupId: GroupId;
+      let otherId: GroupId;
       let keys: readonly StoredKey[];
 
-      /** Each day has a request more than the day before it, by turns of a key of a group and of one without. */
+      /** Each day has a request more than the day before it, by turns of the keys of two groups, for the same model. */
       beforeEach(async () => {
         ({ groupId } = await store.createGroup(newGroupDraft()));
-        keys = [await store.createKey(newKeyDraft({ groupId })), await store.createKey(newKeyDraft())];
+        ({ groupId: otherId } = await store.createGroup(newGroupDraft()));
+        keys = [
+          await store.createKey(newKeyDraft({ groupId })),
+          await store.createKey(newKeyDraft({ groupId: otherId })),
+        ];
         for (let day = 0; day < 9; day += 1) {
           for (let at = 0; at <= day; at += 1) await endOn(day, at);
         }
@@ -233,7 +238,14 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
           ],
           false,
         ]);
-        expect(await briefly({ by: 'group' })).to.deep.equal([25, [[groupId, 25, 380]], false]);
+        expect(await briefly({ by: 'group' })).to.deep.equal([
+          45,
+          [
+            [groupId, 25, 380],
+            [otherId, 20, 310],
+          ],
+          false,
+        ]);
         expect(await briefly({ by: 'model', group: groupId })).to.deep.equal([
           25,
           [
