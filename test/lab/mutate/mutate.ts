@@ -1,4 +1,7 @@
-/** `npm run lab mutate -- --seed N --count 30 [--skip 10] [ROOM…]`: plants faults in a copy of the last commit, and says which test finds each. */
+/**
+ * `npm run lab mutate -- --seed 7 --count 30 [--skip 10] [--commit HEAD] [ROOM…]`: plants faults in a copy of the commit, and says
+ * which test finds each.
+ */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,6 +32,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '30' },
     skip: { type: 'string', default: '0' },
+    commit: { type: 'string', default: 'HEAD' },
   },
 });
 const rooms = positionals.length > 0 ? positionals : ['core', 'requests', 'store', 'backend', 'http'];
@@ -45,7 +49,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-execFileSync('git', ['worktree', 'add', '--quiet', '--detach', copy, 'HEAD'], { cwd: ROOT });
+execFileSync('git', ['worktree', 'add', '--quiet', '--detach', copy, values.commit], { cwd: ROOT });
 const importers = readImporters();
 const api = new API({ cwd: copy });
 try {
@@ -171,6 +175,8 @@ async function runTests(files: readonly string[]): Promise<string | undefined> {
     cwd: copy,
     detached: true,
     stdio: 'ignore',
+    // As many cases of long lists as `npm test` has.
+    env: { ...process.env, npm_lifecycle_event: 'test' },
   });
   let isHung = false;
   endTests = () => {
