@@ -259,7 +259,6 @@ describe('items that cannot be told to the model', () => {
   });
 
   const added = { type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] };
-  const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
   const refused: readonly { name: string; input: readonly unknown[]; param: string; instructions?: string }[] = [
     { name: 'nothing but them', input: FOREIGN_ITEMS, param: 'input' },
     { name: 'nothing but them and instructions', input: FOREIGN_ITEMS, instructions: 'Be brief.', param: 'input' },
@@ -268,16 +267,8 @@ describe('items that cannot be told to the model', () => {
     { name: 'nothing but an update', input: [update], param: 'input' },
     { name: 'nothing but an empty word of the model', input: [{ role: 'assistant', content: '' }], param: 'input' },
     { name: 'nothing but an empty word of the system', input: [{ role: 'system', content: '' }], param: 'input' },
-    { name: 'a known type in another shape', input: [{ type: 'function_call' }], param: 'input[0].call_id' },
     { name: 'an update of another shape', input: [{ ...update, reasoning: 'low' }], param: 'input[0].reasoning' },
-    { name: 'a type that is a number', input: [user('Hi'), { type: 7 }], param: 'input[1].type' },
     { name: 'an empty type', input: [user('Hi'), { type: '' }], param: 'input[1].type' },
-    { name: 'one that is nested too deep', input: [user('Hi'), { type: 'of_tomorrow', of: deep(130) }], param: '' },
-    {
-      name: 'too many of them',
-      input: [user('Hi'), ...Array.from({ length: 10_000 }, () => ({ type: 'of_tomorrow' }))],
-      param: 'input',
-    },
   ];
   for (const { name, param, ...request } of refused) {
     it(`do not make good what is a 400: ${name}`, async () => {

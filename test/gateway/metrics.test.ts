@@ -69,7 +69,6 @@ describe('/metrics', () => {
     for (const { name, token, code } of [
       { name: 'without a token', token: undefined, code: 'missing_api_key' },
       { name: 'with the key of a caller', token: TEST_KEY, code: 'invalid_api_key' },
-      { name: 'with the beginning of the token', token: TOKEN.slice(0, -1), code: 'invalid_api_key' },
       { name: 'with more than the token', token: `${TOKEN}x`, code: 'invalid_api_key' },
     ]) {
       it(`to nobody ${name}`, async () => {
@@ -128,36 +127,16 @@ describe('/metrics', () => {
       make: async () => void (await (await caller.create(REQUEST)).text()),
     },
     {
-      name: 'a stream',
-      labels: { endpoint: 'responses', status: '2xx', stream: 'true', outcome: 'answered' },
-      make: async () => void (await (await caller.create({ ...REQUEST, stream: true })).text()),
-    },
-    {
       name: 'a request of the wrong shape',
       labels: { endpoint: 'responses', status: '4xx', stream: 'false', outcome: 'rejected' },
       error: 'missing_required_parameter',
       make: async () => void (await (await caller.create({ model: 'm' })).text()),
     },
     {
-      name: 'a request without a key',
-      labels: { endpoint: 'models', status: '4xx', stream: 'false', outcome: 'rejected' },
-      error: 'missing_api_key',
-      make: async () => void (await (await fetch(`${gateway.url}/v1/models`)).text()),
-    },
-    {
       name: 'a path that does not exist',
       labels: { endpoint: 'other', status: '4xx', stream: 'false', outcome: 'rejected' },
       error: 'not_found',
       make: async () => void (await (await caller.get('/nothing/here')).text()),
-    },
-    {
-      name: 'a failure of the backend',
-      labels: { endpoint: 'responses', status: '5xx', stream: 'false', outcome: 'failed' },
-      error: 'upstream_error',
-      make: async () => {
-        backend.reply({ json: { error: { message: 'no' } }, status: 500 });
-        await (await caller.create(REQUEST)).text();
-      },
     },
     {
       name: 'a failure in the middle of a stream',
@@ -204,22 +183,6 @@ describe('/metrics', () => {
       },
     },
     {
-      name: 'a stream that is passed on',
-      labels: { endpoint: 'chat.completions', status: '2xx', stream: 'true', outcome: 'answered' },
-      make: async () => void (await (await chat(true)).text()),
-    },
-    {
-      name: 'a client that goes away in the middle of a stream that is passed on',
-      labels: { endpoint: 'chat.completions', status: '2xx', stream: 'true', outcome: 'aborted' },
-      error: 'client_disconnected',
-      make: async () => {
-        backend.reply(stream([text('Hel')], 'hang'));
-        const client = new AbortController();
-        await chat(true, client.signal);
-        client.abort();
-      },
-    },
-    {
       name: 'a failure in the middle of a stream that is passed on',
       labels: { endpoint: 'chat.completions', status: '2xx', stream: 'true', outcome: 'failed' },
       error: 'upstream_error',
@@ -231,15 +194,6 @@ describe('/metrics', () => {
           cut('reset');
         });
         await (await chat(true)).text().catch(() => undefined);
-      },
-    },
-    {
-      name: 'a backend that is not there',
-      labels: { endpoint: 'models', status: '5xx', stream: 'false', outcome: 'failed' },
-      error: 'upstream_error',
-      make: async () => {
-        backend.reply(({ cut }) => cut());
-        await (await caller.get('/v1/models')).text();
       },
     },
     {

@@ -1,15 +1,11 @@
 /** What the log says of a backend that cannot be reached, or that refuses the gateway. Callers hear less. */
 
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { SELF_SIGNED } from '../support/certificate.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { freePort } from '../support/free-port.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -29,17 +25,9 @@ describe('the log of a backend', () => {
   useRealSockets();
 
   let scripted: ScriptedBackend;
-  let tls: Server;
   let folder: string;
   let gateway: TestGateway | undefined;
   let lines: Line[];
-
-  before(async () => {
-    tls = createServer(SELF_SIGNED).listen(0, '127.0.0.1');
-    await once(tls, 'listening');
-  });
-
-  after(() => void tls.close());
 
   beforeEach(async () => {
     scripted = await startScriptedBackend();
@@ -83,45 +71,14 @@ describe('the log of a backend', () => {
   const PATHS = ['/v1/responses', '/v1/chat/completions'];
 
   for (const path of PATHS) {
-    const failures: { what: string; baseUrl: () => string | Promise<string>; reason: RegExp; problem: RegExp }[] = [
-      {
-        what: 'nothing listens there',
-        baseUrl: async () => `http://127.0.0.1:${await freePort()}/v1`,
-        reason: /^ECONNREFUSED$/,
-        problem: /refused the connection.*does it run/i,
-      },
-      {
-        what: 'nobody knows its name',
-        baseUrl: () => 'http://backend.invalid/v1',
-        reason: /^(?:ENOTFOUND|EAI_AGAIN)$/,
-        problem: /could not be resolved/,
-      },
-      {
-        what: 'nobody has signed its certificate',
-        baseUrl: () => `https://127.0.0.1:${(tls.address() as AddressInfo).port}/v1`,
-        reason: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
-        problem: /NODE_EXTRA_CA_CERTS/,
-      },
-      {
-        what: 'it speaks plain HTTP',
-        baseUrl: () => scripted.baseUrl.replace('http:', 'https:'),
-        reason: /^(?:EPROTO|ERR_SSL_\w+)$/,
-        problem: /write http:\/\//,
-      },
-    ];
-
-    for (const { what, baseUrl, reason, problem } of failures) {
-      it(`says once to ${path} that ${what}`, async () => {
-        await openOnly(await baseUrl());
-        const replies = [await ask(path), await ask(path)];
-        expect(unreachable()).to.have.lengthOf(1);
-        expect(unreachable()[0]?.reason).to.match(reason);
-        expect(unreachable()[0]?.problem).to.match(problem);
-        expect(replies.join())
-          .to.include('upstream_unreachable')
-          .and.not.match(/ECONN|ENOTFOUND|DEPTH_ZERO|NODE_|EPROTO/);
-      });
-    }
+    it(`says once to ${path} that nothing listens there`, async () => {
+      await openOnly(`http://127.0.0.1:${await freePort()}/v1`);
+      const replies = [await ask(path), await ask(path)];
+      expect(unreachable()).to.have.lengthOf(1);
+      expect(unreachable()[0]?.reason).to.equal('ECONNREFUSED');
+      expect(unreachable()[0]?.problem).to.match(/refused the connection.*does it run/i);
+      expect(replies.join()).to.include('upstream_unreachable').and.not.match(/ECONN/);
+    });
 
     for (const status of [401, 403]) {
       it(`names the variable of the key that was refused with ${status} to ${path}, and not the key`, async () => {

@@ -87,7 +87,6 @@ describe('a frame', () => {
 
   for (const { what, pieces, code, told } of [
     { what: 'larger than a body may be', pieces: ['x'.repeat(5000)], code: 1009, told: 413 },
-    { what: 'much larger than a body may be', pieces: ['x'.repeat(500_000)], code: 1009, told: 413 },
     {
       what: 'larger in pieces than a body may be',
       pieces: ['x'.repeat(3000), 'x'.repeat(3000)],
@@ -95,7 +94,6 @@ describe('a frame', () => {
       told: 413,
     },
     { what: 'that is no UTF-8', pieces: [Buffer.from([0x22, 0xff, 0x22])], code: 1007, told: 400 },
-    { what: 'that is no UTF-8 in pieces', pieces: ['"', Buffer.from([0xff]), '"'], code: 1007, told: 400 },
     { what: 'in more pieces than anybody sends', pieces: Array<string>(4097).fill(''), code: 1008, told: 413 },
   ]) {
     it(`${what} is told, and closes the connection with ${code}`, async () => {
