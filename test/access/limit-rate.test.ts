@@ -173,12 +173,6 @@ describe('the minute of a key', () => {
     await speaker.closed;
   });
 
-  it('counts no duplicate', async () => {
-    const headers = { 'idempotency-key': 'one' };
-    for (const status of [200, 409, 409]) expect(await post('/v1/responses', REQUEST, headers)).to.equal(status);
-    expect(await counted()).to.equal(1);
-  });
-
   describe('whose tokens are used up', () => {
     beforeEach(async () => {
       issued = await gateway.issue({ limits: { tokensPerMinute: 100 } });

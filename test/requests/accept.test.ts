@@ -180,21 +180,6 @@ describe('accepting a request', () => {
     expect((await caller.create(REQUEST)).status).to.equal(200);
   });
 
-  it('counts both endpoints against one limit', async () => {
-    const { secret } = await gateway.issue({ limits: { requestsPerMinute: 2 } });
-    const caller = callerOf(gateway.url, secret);
-    backend.always(answer());
-    expect((await caller.create(REQUEST)).headers.get('x-ratelimit-remaining-requests')).to.equal('1');
-    const chat = await caller.complete(CHAT);
-    expect(chat.status).to.equal(200);
-    expect(chat.headers.get('x-ratelimit-remaining-requests')).to.equal('0');
-    for (const refused of [await caller.create(REQUEST), await caller.complete(CHAT)]) {
-      expect(refused.status).to.equal(429);
-      expect(refused.headers.get('x-ratelimit-remaining-requests')).to.equal('0');
-      expect(await readError(refused)).to.include({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });
-    }
-  });
-
   it('refuses a key that was disabled a moment ago, and says so, while the door still remembers it', async () => {
     const { secret, key } = await gateway.issue({ limits: { requestsPerMinute: 2 } });
     const caller = callerOf(gateway.url, secret);
