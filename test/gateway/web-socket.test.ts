@@ -122,19 +122,6 @@ describe('a WebSocket', () => {
       responseOf(await speaker.ask({ model: 'm', input: [call, output], previous_response_id: id }));
     });
 
-    it('takes an output that comes turns after its call, and tells it behind what the model has read', async () => {
-      const speaker = await scene.open();
-      const call = { type: 'function_call', call_id: 'call_9', name: 'look', arguments: '{}' };
-      const output = { type: 'function_call_output', call_id: 'call_9', output: 'sunny' };
-      let previous = responseOf(await speaker.ask({ model: 'm', input: [call, { role: 'user', content: 'Hurry.' }] }));
-      previous = responseOf(await speaker.ask({ ...HELLO, previous_response_id: previous.id }));
-      responseOf(await speaker.ask({ model: 'm', input: [output], previous_response_id: previous.id }));
-      const read = messagesOf(1);
-      expect(messagesOf(2).slice(0, read.length)).to.deep.equal(read);
-      const told = { role: 'user', content: 'Output of an earlier tool call (call_9):\nsunny' };
-      expect(messagesOf(2).at(-1)).to.deep.equal(told);
-    });
-
     it('takes an output without its call where nothing is continued, as over HTTP', async () => {
       const speaker = await scene.open();
       const output = { type: 'function_call_output', call_id: 'call_9', output: 'sunny' };

@@ -306,14 +306,6 @@ describe('ITEM_MEMORY_TTL_S', () => {
       name: 'what a request asked not to be stored',
       prepare: () => ask({ store: false }),
     },
-    {
-      name: 'what is older than that',
-      async prepare() {
-        const ids = await ask();
-        nowMs += 60_000;
-        return ids;
-      },
-    },
     { name: 'what another key was told', prepare: () => ask(), headers: { authorization: `Bearer ${TEST_KEY}-2` } },
     {
       name: 'a reply that failed',
