@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { validateCreateResponse } from '../../../src/requests/preparation/validate.ts';
+import { validateCompactResponse, validateCreateResponse } from '../../../src/requests/preparation/validate.ts';
 import type { CreateResponse } from '../../../src/contract/types.ts';
 import { collectGarbage } from '../../support/garbage.ts';
 import { turn } from '../../support/time.ts';
@@ -232,6 +232,16 @@ describe('validateCreateResponse', () => {
     timeOf(10_000);
     const ratio = timeOf(10_000) / timeOf(1000);
     expect(ratio).to.be.below(40);
+  });
+});
+
+describe('validateCompactResponse', () => {
+  it('takes null for absent', () => {
+    const asked = { model: 'm', input: 'Hi', instructions: null, reasoning: null };
+    expect(Object.keys(validateCompactResponse(asked))).to.deep.equal(['model', 'input']);
+    expect(() => validateCompactResponse({ model: 'm', input: null }))
+      .to.throw('input is missing')
+      .with.property('code', 'missing_required_parameter');
   });
 });
 
