@@ -2764,7 +2764,7 @@ export interface Settings {
    */
   UPSTREAM_DIALECT: string;
   /**
-   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.
+   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on backends shows it. SIGHUP reads it again.
    */
   BACKENDS_FILE?: string;
   /**
@@ -2776,7 +2776,7 @@ export interface Settings {
    */
   MODEL_ALIASES: Readonly<Record<string, string>>;
   /**
-   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.
+   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on backends shows it. SIGHUP reads it again.
    */
   MODELS_FILE?: string;
   /**
@@ -2865,7 +2865,7 @@ export interface Settings {
    */
   MAX_CONCURRENT_REQUESTS: number;
   /**
-   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.
+   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on guarantees and limits describes.
    */
   CALLER_SHARE: number;
   /**
@@ -2895,7 +2895,7 @@ export interface Settings {
    */
   METRICS_PORT?: number;
   /**
-   * Where alerts are posted, as the guide on alerts says: https:// anywhere, or http:// to a private address.
+   * Where alerts are posted, as the guide on operation says: https:// anywhere, or http:// to a private address.
    */
   ALERT_WEBHOOK_URL?: string;
   /**

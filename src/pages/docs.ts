@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { notFound } from '../http/error-handler.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
-import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
+import { EXAMPLE_BASE_URL, MOVED, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
 import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
@@ -45,6 +45,8 @@ export async function showDocs(
   return (req, res, next) => {
     const name = typeof req.params['guide'] === 'string' ? req.params['guide'] : undefined;
     const page = pages.get(name);
+    const moved = MOVED.get(name ?? '');
+    if (moved !== undefined) return res.redirect(308, req.path.endsWith('/') ? `../${moved}` : moved);
     // Relative links do not work with a trailing slash.
     if (page !== undefined && req.path.endsWith('/')) return res.redirect(307, `../${name ?? 'docs'}`);
     return (page ?? notFound)(req, res, next);

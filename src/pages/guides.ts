@@ -1,5 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { readMarkdown, type MarkdownDocument } from './markdown.ts';
 
 export interface Guide {
@@ -17,39 +16,37 @@ export interface GuideGroup {
 const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url);
 const README = 'readme';
 
-/** In the order for new readers. A guide that is not named here comes last. */
+/** In the order for new readers. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'Get started': [README, 'from-chat-completions', 'clients', 'troubleshooting'],
-  'Use more of it': ['web-socket-and-compaction', 'managed-keys', 'limits'],
-  'Operate it': [
-    'operate',
-    'settings',
-    'database',
-    'several-backends',
-    'several-gateways',
-    'alerts',
-    'operators-console',
-    'changes',
-  ],
-  'Know what it does': ['promises', 'defences', 'benchmarks', 'decisions'],
+  'Use it': [README, 'clients', 'from-chat-completions', 'web-socket-and-compaction', 'troubleshooting'],
+  'Operate it': ['operate', 'settings', 'backends', 'managed-keys', 'database'],
+  'Rely on it': ['guarantees', 'benchmarks', 'changes'],
 };
-const OTHERS = 'More';
+
+/** Where the guides of 0.1 and of earlier days are now, since links to them are out in the world. */
+export const MOVED: ReadonlyMap<string, string> = new Map([
+  ['alerts', 'operate#alerts'],
+  ['decisions', 'benchmarks#compared-with-others'],
+  ['defences', 'guarantees#attacks'],
+  ['limits', 'guarantees#limits'],
+  ['operators-console', 'managed-keys#the-operators-console'],
+  ['promises', 'guarantees'],
+  ['several-backends', 'backends#several-backends'],
+  ['several-gateways', 'database#several-gateways'],
+]);
 
 export const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080';
 
 /** Reads all guides one after the other, so that running streams are not delayed. */
 export async function readGuides(): Promise<readonly GuideGroup[]> {
-  const files = (await readdir(new URL('src/docs/', ROOT))).filter((file) => file.endsWith('.md')).sort();
-  const guides = [await readGuide(README, 'README.md')];
-  for (const file of files) guides.push(await readGuide(basename(file, '.md'), `src/docs/${file}`));
-  const named = new Set(Object.values(GROUPS).flat());
-  const others = guides.map(({ name }) => name).filter((name) => !named.has(name));
-  return Object.entries({ ...GROUPS, [OTHERS]: others })
-    .map(([name, names]) => ({
-      name,
-      guides: names.flatMap((wanted) => guides.filter(({ name }) => name === wanted)),
-    }))
-    .filter(({ guides }) => guides.length > 0);
+  const groups: GuideGroup[] = [];
+  for (const [name, names] of Object.entries(GROUPS)) {
+    const guides: Guide[] = [];
+    for (const guide of names)
+      guides.push(await readGuide(guide, guide === README ? 'README.md' : `src/docs/${guide}.md`));
+    groups.push({ name, guides });
+  }
+  return groups;
 }
 
 async function readGuide(name: string, file: string): Promise<Guide> {

@@ -30,7 +30,7 @@ export interface OutcomeOptions {
   readonly costOf: (usage: Usage, answeredBy: string | null) => number | null;
 }
 
-/** Returns `discard` if the request leaves no record (src/docs/promises.md). */
+/** Returns `discard` if the request leaves no record (src/docs/guarantees.md). */
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
   const { failure, hasOutput } = ending;
   // Some backends send zeros, or no more than the input.

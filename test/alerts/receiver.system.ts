@@ -17,7 +17,7 @@ import { until } from '../support/time.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
-describe('the guide of alerts', () => {
+describe('the alerts of the guide on operation', () => {
   let folder: string;
   let receiver: ChildProcess;
   let url: string;
@@ -43,7 +43,7 @@ describe('the guide of alerts', () => {
   });
 
   const example = (): unknown => {
-    const block = BLOCKS.find(({ path, language }) => path.endsWith('docs/alerts.md') && language === 'json');
+    const block = BLOCKS.find(({ language, code }) => language === 'json' && code.includes('"spend.threshold"'));
     return JSON.parse(block?.code ?? '');
   };
 

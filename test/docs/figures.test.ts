@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { generateFigures, PROMISES_PATH, readFigures } from '../support/generate-figures.ts';
+import { generateFigures, GUARANTEES_PATH, readFigures } from '../support/generate-figures.ts';
 
-describe('the figures in the guide of the promises', () => {
+describe('the figures in the guide of guarantees', () => {
   it('are those that the programs wrote (else: npm run types)', () => {
-    expect(readFileSync(PROMISES_PATH, 'utf8')).to.include('<!-- figures -->').and.to.equal(generateFigures());
+    expect(readFileSync(GUARANTEES_PATH, 'utf8')).to.include('<!-- figures -->').and.to.equal(generateFigures());
   });
 
   it('are of programs that there are', () => {

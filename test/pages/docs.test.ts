@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { MOVED } from '../../src/pages/guides.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 
 describe('/docs', () => {
@@ -81,8 +82,21 @@ describe('/docs', () => {
     });
   }
 
+  it('leads from each former guide to the place of its text', async () => {
+    for (const name of MOVED.keys()) {
+      for (const path of [`/docs/${name}`, `/docs/${name}/`]) {
+        const reply = await fetch(gateway.url + path, { redirect: 'manual' });
+        const to = new URL(reply.headers.get('location') ?? '', gateway.url + path);
+        const page = await show(to.pathname);
+        expect(reply.status, path).to.equal(308);
+        expect(page, path).to.include(to.hash === '' ? '<h1 ' : ` id="${to.hash.slice(1)}"`);
+      }
+    }
+  });
+
   for (const path of [
     '/docs/unknown',
+    '/docs/constructor',
     '/docs/unknown/',
     '/docs/settings.md',
     '/docs/..%2f..%2fpackage.json',

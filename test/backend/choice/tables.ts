@@ -1,4 +1,4 @@
-/** `npm run lab choice`: prints the tables of the guide of several backends, and writes them there with `PUBLISH=1`. */
+/** `npm run lab choice`: prints the tables of README.md, and writes them there with `PUBLISH=1`. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { toTable } from '../../support/generate-matrix.ts';
 import { manyGateways, oneGateway } from './scenarios.ts';
 import { quantileOf, simulate, type Found, type Scenario } from './simulate.ts';
 
-const GUIDE_PATH = join(import.meta.dirname, '../../../src/docs/several-backends.md');
+const README_PATH = join(import.meta.dirname, 'README.md');
 const PART = /(<!-- choice -->\n).*?(<!-- \/choice -->)/s;
 
 type Columns = Readonly<Record<string, (found: Found, scenario: Scenario) => string>>;
@@ -41,11 +41,11 @@ const tables = [
   ),
 ];
 if (process.env['PUBLISH'] === '1') {
-  const guide = readFileSync(GUIDE_PATH, 'utf8');
+  const readme = readFileSync(README_PATH, 'utf8');
   const text = tables.join('\n\n');
   writeFileSync(
-    GUIDE_PATH,
-    guide.replace(PART, (_, start: string, end: string) => `${start}\n${text}\n\n${end}`),
+    README_PATH,
+    readme.replace(PART, (_, start: string, end: string) => `${start}\n${text}\n\n${end}`),
   );
 }
 

@@ -84,13 +84,13 @@ function toCells({ beside }: Column, of: (target: string) => number, target: str
   return [shown, Number.isFinite(ratio) ? ratio.toFixed(2) : '–'];
 }
 
-/** A table that reads well in a terminal and is one in Markdown too. */
+/** A table that reads well in a terminal and is one in Markdown too, as the formatter has it. */
 export function formatTable(header: Row, rows: readonly Row[]): string {
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+    Math.max(3, title.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
   const line = (cells: Row) => `| ${cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join(' | ')} |`;
-  const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+  const rule = line(widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)));
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 

@@ -1,4 +1,4 @@
-/** What each kind of end may cost: the last column of "What ends how" (src/docs/promises.md). */
+/** What each kind of end may cost: the last column of "What ends how" (src/docs/guarantees.md). */
 
 import type { RecordRow } from '../../../src/store/rows/records.ts';
 import { USAGE } from './backend.ts';

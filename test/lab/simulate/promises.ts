@@ -1,4 +1,4 @@
-/** What must hold when a history has come to its rest (src/docs/promises.md). */
+/** What must hold when a history has come to its rest (src/docs/guarantees.md). */
 
 import type { RecordRow } from '../../../src/store/rows/records.ts';
 import type { KeyRow } from '../../../src/store/rows/keys.ts';
@@ -216,7 +216,7 @@ function hasRefusedForNothing({ number }: Life, { calls }: Aftermath): boolean {
   );
 }
 
-/** What decides the record where several backends were asked (src/docs/several-backends.md). */
+/** What decides the record where several backends were asked (src/docs/backends.md). */
 function naturalsOf(life: Life, record: RecordRow, aftermath: Aftermath): readonly string[] {
   const { script } = life.step;
   const { calls, backends } = aftermath;
