@@ -28,6 +28,7 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 RUN chmod +x dist/src/cli/main.js && ln -s /app/dist/src/cli/main.js /usr/local/bin/responses-gateway
 COPY --from=build /app/src/docs src/docs
+COPY --from=build /app/src/deploy src/deploy
 COPY LICENSE README.md ./
 # OpenShift runs it as a user without a name, in the group 0.
 RUN mkdir --mode=770 /data && chown 1000:0 /data

@@ -5,9 +5,11 @@ import { copy, element, say } from './dom.js';
  * @property {string} text
  * @property {string} page
  * @property {string} href Relative to `/docs/`.
+ * @property {string} body
  */
 
 const MAX_FOUND = 30;
+const EXCERPT = 200;
 const TOLD_MS = 2000;
 
 for (const code of document.querySelectorAll('pre.code')) {
@@ -42,34 +44,33 @@ function addSearch(place, docs) {
   const status = element('p', { class: 'muted small', role: 'status' });
   const list = element('ul', { class: 'found' });
   status.hidden = true;
-  place.append(
-    element('label', { class: 'hidden-text', for: input.id }, 'Search the headings of all docs'),
-    input,
-    status,
-    list,
-  );
+  place.append(element('label', { class: 'hidden-text', for: input.id }, 'Search all docs'), input, status, list);
   /** @type {Promise<readonly FoundPlace[]> | undefined} */
   let places;
 
   async function show() {
     const words = toWords(input.value);
     try {
-      places ??= load(new URL('headings.json', root));
+      places ??= load(new URL('search.json', root));
       const found = words.length === 0 ? [] : find(await places, words);
       // A newer input shows its own results.
       if (words.join() !== toWords(input.value).join()) return;
-      list.replaceChildren(...found.slice(0, MAX_FOUND).map(toLink));
+      list.replaceChildren(...found.slice(0, MAX_FOUND).map((place) => toItem(place, words)));
       say(status, words.length === 0 ? null : describe(found.length));
     } catch {
       places = undefined;
-      say(status, 'The headings could not be loaded.');
+      say(status, 'The docs could not be loaded.');
     }
   }
 
-  /** @param {FoundPlace} found */
-  function toLink({ text, page, href }) {
+  /**
+   * @param {FoundPlace} place
+   * @param {readonly string[]} words
+   */
+  function toItem({ text, page, href, body }, words) {
     const link = element('a', { href: new URL(href, root).href }, text);
-    return element('li', {}, link, ' ', element('span', { class: 'muted small' }, page));
+    const excerpt = element('p', { class: 'small' }, ...mark(excerptOf(body, words), words));
+    return element('li', {}, link, ' ', element('span', { class: 'muted small' }, page), excerpt);
   }
 
   input.addEventListener('input', () => void show());
@@ -89,7 +90,7 @@ function addSearch(place, docs) {
  */
 async function load(url) {
   const reply = await fetch(url);
-  if (!reply.ok) throw new Error(`the headings were answered with ${reply.status}`);
+  if (!reply.ok) throw new Error(`the docs were answered with ${reply.status}`);
   return /** @type {readonly FoundPlace[]} */ (await reply.json());
 }
 
@@ -99,18 +100,49 @@ function toWords(text) {
 }
 
 /**
- * Returns the texts that begin with the first word before the others.
+ * Returns the places that have all words: first those whose title begins with the first one, then those with a word in their title.
  *
  * @param {readonly FoundPlace[]} places
  * @param {readonly string[]} words
  */
 function find(places, words) {
-  const found = places.filter(({ text, page }) => {
-    const all = `${text} ${page}`.toLowerCase();
+  const found = places.filter(({ text, page, body }) => {
+    const all = `${text} ${page} ${body}`.toLowerCase();
     return words.every((word) => all.includes(word));
   });
-  const begins = (/** @type {FoundPlace} */ { text }) => text.toLowerCase().startsWith(words[0] ?? '');
-  return [...found.filter(begins), ...found.filter((one) => !begins(one))];
+  const rankOf = (/** @type {FoundPlace} */ { text }) => {
+    const title = text.toLowerCase();
+    if (title.startsWith(words[0] ?? '')) return 0;
+    return words.some((word) => title.includes(word)) ? 1 : 2;
+  };
+  return found.sort((a, b) => rankOf(a) - rankOf(b));
+}
+
+/**
+ * Returns the part of the text that begins shortly before the first of the words in it.
+ *
+ * @param {string} body
+ * @param {readonly string[]} words
+ */
+function excerptOf(body, words) {
+  const lower = body.toLowerCase();
+  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const first = places.length === 0 ? 0 : Math.min(...places);
+  const start = first < EXCERPT / 4 ? 0 : body.lastIndexOf(' ', first - EXCERPT / 4) + 1;
+  const isCut = start + EXCERPT < body.length;
+  const end = isCut ? body.lastIndexOf(' ', start + EXCERPT) : body.length;
+  return `${start > 0 ? '… ' : ''}${body.slice(start, end)}${isCut ? ' …' : ''}`;
+}
+
+/**
+ * Returns the text with its words as marks.
+ *
+ * @param {string} text
+ * @param {readonly string[]} words
+ */
+function mark(text, words) {
+  const pattern = new RegExp(`(${words.map((word) => word.replaceAll(/\W/g, '\\$&')).join('|')})`, 'gi');
+  return text.split(pattern).map((part, index) => (index % 2 === 1 ? element('mark', {}, part) : part));
 }
 
 /** @param {number} count */

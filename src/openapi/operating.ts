@@ -37,7 +37,8 @@ export const OPERATING: readonly Operation[] = [
       {
         name: 'guide',
         in: 'path',
-        description: 'The name of a guide of the list, or `api` for this description.',
+        description:
+          'The name of a guide of the list, `api` for this description, or a file of `src/deploy` such as `alerts.yml`.',
         schema: { type: 'string' },
       },
     ],

@@ -2,7 +2,7 @@ import { isObject } from '../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { OpenApiDocument, OpenApiOperation } from '../openapi/openapi.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
-import { curl, manual, table } from './page.ts';
+import { curl, manual, table, type Doors } from './page.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
 export interface Called {
@@ -12,7 +12,7 @@ export interface Called {
 }
 
 /** Returns the content of `/docs/api`. */
-export function showApi(document: OpenApiDocument): Html {
+export function showApi(document: OpenApiDocument, doors: readonly Doors[]): Html {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name, description }) => ({
     id: name.toLowerCase().replaceAll(' ', '-'),
@@ -34,16 +34,19 @@ export function showApi(document: OpenApiDocument): Html {
         <h2 id="schemas">Schemas</h2>
         ${Object.entries(document.components.schemas).map(([name, schema]) => showComponent(name, schema))}
       </section>`,
-    contents: html`${sections.map(
-        ({ name, operations }) =>
-          html`<h2>${name}</h2>
-            <ul>
-              ${operations.map(
-                ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
-              )}
-            </ul>`,
-      )}
-      <h2><a href="#schemas">Schemas</a></h2>`,
+    contents: [
+      ...sections.flatMap(({ id, name, operations }) => [
+        { depth: 2, text: name, href: `#${id}` },
+        ...operations.map(({ operation }) => ({
+          depth: 3,
+          text: operation.summary,
+          href: `#${operation.operationId}`,
+        })),
+      ]),
+      { depth: 2, text: 'Schemas', href: '#schemas' },
+    ],
+    current: 'api',
+    doors,
   });
 }
 

@@ -2,17 +2,20 @@ import type { RequestHandler } from 'express';
 import { notFound } from '../http/error-handler.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
-import { EXAMPLE_BASE_URL, MOVED, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
+import { EXAMPLE_BASE_URL, MOVED, readDeployFiles, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
-import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
+import { BASE_URL, createPage, manual, searchPlace, type Doors, type Page } from './page.ts';
 import { sendStatic, toStatic } from '../http/static.ts';
 
 interface FoundPlace {
   readonly text: string;
   readonly page: string;
   readonly href: string;
+  readonly body: string;
 }
+
+const LOOK_UP = 'Look up';
 
 /** Answers `/docs` and `/docs/:guide`. Makes each page on first use. */
 export async function showDocs(
@@ -22,14 +25,15 @@ export async function showDocs(
   const { version } = api.info;
   const groups = await readGuides();
   const guides = groups.flatMap((group) => group.guides);
+  const doors = toDoors(groups);
   const toPage = (describe: () => Omit<Page, 'version'>): RequestHandler => {
     const sendPage = createPage(() => ({ version, ...describe() }));
     return (req, res) => sendPage(req, res, baseUrlOf(req, publicBaseUrl));
   };
   const pages = new Map<string | undefined, RequestHandler>([
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
-    ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api) }))],
-    ['headings.json', showHeadings(api, guides)],
+    ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api, doors) }))],
+    ['search.json', showPlaces(api, guides)],
     ...guides.map(
       (guide) =>
         [
@@ -37,9 +41,13 @@ export async function showDocs(
           toPage(() => ({
             title: `${guide.document.title} · Docs`,
             path: `/docs/${guide.name}`,
-            main: showGuide(guide, guides),
+            main: showGuide(guide, guides, doors),
           })),
         ] as const,
+    ),
+    ...(await readDeployFiles()).map(
+      ([name, text]) =>
+        [name, showStatic(name.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8', text)] as const,
     ),
   ]);
   return (req, res, next) => {
@@ -53,19 +61,21 @@ export async function showDocs(
   };
 }
 
-function showHeadings(api: OpenApiDocument, guides: readonly Guide[]): RequestHandler {
+function showPlaces(api: OpenApiDocument, guides: readonly Guide[]): RequestHandler {
   const places: readonly FoundPlace[] = [
     ...guides.flatMap(({ name, document }) =>
-      [...document.headings, ...document.terms].map(({ text, anchor }) => ({
+      document.sections.map(({ text, anchor, body }) => ({
         text,
         page: document.title,
         href: `${name}#${anchor}`,
+        body,
       })),
     ),
     ...operationsOf(api).map(({ method, path, operation }) => ({
       text: `${operation.summary} (${method.toUpperCase()} ${path})`,
       page: 'API',
       href: `api#${operation.operationId}`,
+      body: operation.description ?? '',
     })),
   ];
   return showStatic('application/json; charset=utf-8', JSON.stringify(places));
@@ -74,6 +84,16 @@ function showHeadings(api: OpenApiDocument, guides: readonly Guide[]): RequestHa
 function showStatic(type: string, content: string): RequestHandler {
   const body = toStatic(type, content);
   return (req, res) => sendStatic(req, res, body);
+}
+
+function toDoors(groups: readonly GuideGroup[]): readonly Doors[] {
+  return [
+    ...groups.map(({ name, guides }) => ({
+      name,
+      doors: guides.map(({ name, document }) => ({ href: name, title: document.title })),
+    })),
+    { name: LOOK_UP, doors: [{ href: 'api', title: 'API' }] },
+  ];
 }
 
 function listGuides(groups: readonly GuideGroup[]): Html {
@@ -93,7 +113,7 @@ function listGuides(groups: readonly GuideGroup[]): Html {
         </section>`,
     )}
     <section class="chapter">
-      <h2>Look up</h2>
+      <h2>${LOOK_UP}</h2>
       <ul class="doors">
         <li><a href="docs/api">API</a> <span class="muted">Every path, field and error.</span></li>
         <li><a href="openapi.json">OpenAPI 3.1</a> <span class="muted">The same, for programs.</span></li>
@@ -102,18 +122,15 @@ function listGuides(groups: readonly GuideGroup[]): Html {
   </div>`;
 }
 
-function showGuide(guide: Guide, guides: readonly Guide[]): Html {
+function showGuide(guide: Guide, guides: readonly Guide[], doors: readonly Doors[]): Html {
   const { document } = guide;
   const sections = document.headings.filter(({ depth }) => depth === 2 || depth === 3);
   const text = document.render({ toHref: (link) => toHref(link, guide, guides), showLiteral });
   return manual({
     text: html`<article class="prose">${text}</article>`,
-    contents: html`<h2>On this page</h2>
-      <ul>
-        ${sections.map(
-          ({ depth, text, anchor }) => html`<li class="depth-${depth}"><a href="#${anchor}">${text}</a></li>`,
-        )}
-      </ul>`,
+    contents: sections.map(({ depth, text, anchor }) => ({ depth, text, href: `#${anchor}` })),
+    current: guide.name,
+    doors,
   });
 }
 

@@ -15,6 +15,18 @@ export interface GuideGroup {
 /** Of the clone or of the package, which has the guides beside `dist`. */
 const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url);
 const README = 'readme';
+/** Served by their names, since whoever runs the image has no folder with them. Others in `src/deploy` may hold settings. */
+const DEPLOY_FILES = [
+  'alertmanager.yml',
+  'alerts.yml',
+  'autoscaler.yaml',
+  'compose.yaml',
+  'dashboard.json',
+  'grafana.yml',
+  'haproxy.cfg',
+  'kubernetes.yaml',
+  'prometheus.yml',
+];
 
 /** In the order for new readers. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -23,7 +35,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Rely on it': ['guarantees', 'benchmarks', 'changes'],
 };
 
-/** Where the guides of 0.1 and of earlier days are now, since links to them are out in the world. */
+/** Where the text is of guides that had an address of their own: links to them are out in the world. */
 export const MOVED: ReadonlyMap<string, string> = new Map([
   ['alerts', 'operate#alerts'],
   ['decisions', 'benchmarks#compared-with-others'],
@@ -53,12 +65,21 @@ async function readGuide(name: string, file: string): Promise<Guide> {
   return { name, file, document: readMarkdown(await readFile(new URL(file, ROOT), 'utf8')) };
 }
 
+/** Returns the files of `src/deploy` by their names. */
+export async function readDeployFiles(): Promise<readonly (readonly [name: string, text: string])[]> {
+  return Promise.all(
+    DEPLOY_FILES.map(async (file) => [file, await readFile(new URL(`src/deploy/${file}`, ROOT), 'utf8')] as const),
+  );
+}
+
 /** Returns the address of a link from a guide; undefined if the gateway does not serve it. */
 export function toHref(link: string, from: Guide, guides: readonly Guide[]): string | undefined {
   if (link.startsWith('#')) return link;
   if (link.startsWith(EXAMPLE_BASE_URL)) return `..${link.slice(EXAMPLE_BASE_URL.length)}`;
   const url = new URL(link, `file:///${from.file}`);
   if (url.protocol === 'https:' || url.protocol === 'http:') return url.href;
+  const file = DEPLOY_FILES.find((name) => url.href === `file:///src/deploy/${name}`);
+  if (file !== undefined) return file;
   const to = guides.find(({ file }) => url.href === `file:///${file}${url.hash}`);
   return to === undefined ? undefined : to.name + url.hash;
 }

@@ -12,12 +12,20 @@ export interface Heading extends Place {
   readonly depth: number;
 }
 
+/** What is under a heading, or in a row of a table that has an anchor of its own. */
+export interface Section extends Place {
+  /** Without its title. */
+  readonly body: string;
+}
+
 export interface MarkdownDocument {
   readonly title: string;
   readonly summary: string;
   /** Their anchors follow the rules of GitHub, so that a link works there and here. */
   readonly headings: readonly Heading[];
   readonly terms: readonly Place[];
+  /** All of the text, to search through. */
+  readonly sections: readonly Section[];
   render(options: RenderOptions): Html;
 }
 
@@ -38,6 +46,7 @@ export function readMarkdown(text: string): MarkdownDocument {
     summary: toFirstSentence(toPlainText(first?.tokens ?? [])),
     headings,
     terms: [...places.rows.values()].flat(),
+    sections: readSections(tokens, places),
     render: (options) => ({ html: new Marked({ renderer: createRenderer(places, options) }).parser(tokens) }),
   };
 }
@@ -67,6 +76,33 @@ function findPlaces(tokens: Token[]): Places {
   return { headings, rows };
 }
 
+function readSections(tokens: readonly Token[], { headings, rows }: Places): readonly Section[] {
+  const sections: (Place & { readonly texts: readonly string[] })[] = [];
+  let under: string[] = [];
+  for (const token of tokens) {
+    const heading = headings.get(token);
+    if (heading !== undefined) {
+      under = [];
+      sections.push({ text: heading.text, anchor: heading.anchor, texts: under });
+    } else if (isTable(token)) {
+      for (const row of token.rows) {
+        const anchor = row[0] === undefined ? undefined : rows.get(row[0])?.[0]?.anchor;
+        const [text = '', ...others] = row.map((cell) => toPlainText(cell.tokens));
+        if (anchor === undefined) under.push(text, ...others);
+        else sections.push({ text, anchor, texts: others });
+      }
+    } else under.push(toBlockText(token));
+  }
+  return sections.map(({ text, anchor, texts }) => ({ text, anchor, body: texts.filter(Boolean).join(' ') }));
+}
+
+/** Blocks within the block stay apart. */
+function toBlockText(token: Token): string {
+  if (isList(token)) return token.items.map(toBlockText).join(' ');
+  if (token.type !== 'list_item' && token.type !== 'blockquote') return textOf(token);
+  return (token.tokens ?? []).map(toBlockText).join(' ');
+}
+
 function walk(tokens: Token[]): readonly Token[] {
   const all: Token[] = [];
   void new Marked().walkTokens(tokens, (token) => void all.push(token));
@@ -83,6 +119,10 @@ function isParagraph(token: Token): token is Tokens.Paragraph {
 
 function isTable(token: Token): token is Tokens.Table {
   return token.type === 'table';
+}
+
+function isList(token: Token): token is Tokens.List {
+  return token.type === 'list';
 }
 
 function isCodespan(token: Token): token is Tokens.Codespan {

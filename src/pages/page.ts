@@ -91,20 +91,52 @@ export function table({
   </table>`;
 }
 
-/** Returns a text with its contents next to it, or below it on a phone. */
-export function manual({ text, contents }: { readonly text: Html; readonly contents: Html }): Html {
+/** Pages that belong together. */
+export interface Doors {
+  readonly name: string;
+  readonly doors: readonly { readonly href: string; readonly title: string }[];
+}
+
+interface Manual {
+  readonly text: Html;
+  /** The headings of the text. */
+  readonly contents: readonly { readonly depth: number; readonly text: string; readonly href: string }[];
+  readonly doors: readonly Doors[];
+  /** The one that leads here. */
+  readonly current: string;
+}
+
+/** Returns a text beside a list of all pages, which has its headings below its own name. On a phone the list is folded above it. */
+export function manual({ text, contents, doors, current }: Manual): Html {
+  const list = html`<p><a href="../docs">All docs</a></p>
+    ${doors.map(
+      ({ name, doors }) =>
+        html`<h2>${name}</h2>
+          <ul>
+            ${doors.map(({ href, title }) =>
+              href === current
+                ? html`<li>
+                    <a href="${href}" aria-current="page">${title}</a>
+                    <ul>
+                      ${contents.map(
+                        ({ depth, text, href }) => html`<li class="depth-${depth}"><a href="${href}">${text}</a></li>`,
+                      )}
+                    </ul>
+                  </li>`
+                : html`<li><a href="${href}">${title}</a></li>`,
+            )}
+          </ul>`,
+    )}`;
   return html`<div class="view manual">
+    <nav class="contents" aria-label="Docs">${list}</nav>
     <div class="chapters">
-      <div class="finder">
-        ${searchPlace('')}
-        <a class="to-contents" href="#page-contents">On this page</a>
-      </div>
+      ${searchPlace('')}
+      <details class="fold">
+        <summary>All pages</summary>
+        <nav class="contents" aria-label="Docs">${list}</nav>
+      </details>
       ${text}
     </div>
-    <nav class="contents" id="page-contents" aria-label="On this page">
-      ${contents}
-      <h2><a href="../docs">All docs</a></h2>
-    </nav>
   </div>`;
 }
 

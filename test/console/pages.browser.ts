@@ -34,7 +34,7 @@ describe('the looks of the pages beside the console', () => {
 
   it('list the guides, and find what somebody looks for', async () => {
     const page = await open('/docs');
-    await page.getByLabel('Search the headings').fill('timeout');
+    await page.getByLabel('Search all docs').fill('timeout');
     await page.getByRole('link', { name: 'IDLE_TIMEOUT_MS', exact: true }).first().waitFor();
     await expectGoodLooks(page, 'docs');
   });
@@ -48,7 +48,7 @@ describe('the looks of the pages beside the console', () => {
   for (const guide of ['readme', 'benchmarks', 'from-chat-completions']) {
     it(`show code, figures and tables within the page: ${guide}`, async () => {
       const page = await open(`/docs/${guide}`);
-      await page.getByLabel('Search the headings').waitFor();
+      await page.getByLabel('Search all docs').waitFor();
       await expectGoodLooks(page, guide);
     });
   }
@@ -73,15 +73,16 @@ describe('the pages beside the console', () => {
     await page.getByRole('heading', { name: 'Docs' }).waitFor();
   });
 
-  it('have the text of a guide before its contents on a phone, and a link that leads there', async () => {
+  it('fold the list of all pages above the text on a phone', async () => {
     const page = await scene.open({ viewport: { width: 390, height: 844 } });
     await page.goto(`${scene.gateway.url}/docs/settings`);
     const topOf = async (name: string) =>
       (await page.getByRole('heading', { name, exact: true }).boundingBox())?.y ?? Number.NaN;
     expect(await topOf('Settings')).to.be.lessThan(844);
-    expect(await topOf('On this page')).to.be.greaterThan(await topOf('Logs, metrics and alerts'));
-    await page.getByRole('link', { name: 'On this page' }).click();
-    await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Timeouts' }).click();
+    const list = page.getByRole('navigation', { name: 'Docs' });
+    expect(await list.isVisible()).to.equal(false);
+    await page.getByText('All pages').click();
+    await list.getByRole('link', { name: 'Timeouts' }).click();
     await until(async () => (await topOf('Timeouts')) >= 0 && (await topOf('Timeouts')) <= 844);
   });
 
@@ -100,14 +101,28 @@ describe('the pages beside the console', () => {
     );
   });
 
-  it('find a heading of any guide from any page, and lead there', async () => {
+  it('have a list of all pages beside each, with the headings of this one', async () => {
+    const page = await scene.open();
+    await page.goto(`${scene.gateway.url}/docs/settings`);
+    const list = page.getByRole('navigation', { name: 'Docs' });
+    await list.getByRole('link', { name: 'Timeouts' }).click();
+    await page.waitForURL(/#timeouts$/);
+    await list.getByRole('link', { name: 'Clients', exact: true }).click();
+    await page.getByRole('heading', { name: 'Clients', exact: true }).waitFor();
+    expect(await list.locator('[aria-current]').textContent()).to.equal('Clients');
+  });
+
+  it('find a word in the text of any guide from any page, and lead there', async () => {
     const page = await scene.open();
     await page.goto(`${scene.gateway.url}/docs/api`);
-    const search = page.getByLabel('Search the headings');
-    await search.fill('no such heading anywhere');
+    const search = page.getByLabel('Search all docs');
+    await search.fill('no such words xyzzy');
     await page.getByText('Nothing found.').waitFor();
+    await search.fill('PgBouncer');
+    const found = page.locator('.found li', { hasText: 'Connection poolers' });
+    expect(await found.locator('mark').allTextContents()).to.include('PgBouncer');
     await search.fill('idle_timeout settings');
-    await page.getByText('1 found.').waitFor();
+    await page.locator('.found').getByRole('link', { name: 'IDLE_TIMEOUT_MS', exact: true }).waitFor();
     await search.press('Enter');
     await page.waitForURL(/\/docs\/settings#\w*idle_timeout_ms$/);
     await search.fill('logs settings');
@@ -116,15 +131,15 @@ describe('the pages beside the console', () => {
     expect(await search.inputValue()).to.equal('');
   });
 
-  it('say so when the headings cannot be loaded, and load them the next time', async () => {
+  it('say so when the texts cannot be loaded, and load them the next time', async () => {
     scene.tolerate(/ERR_FAILED/);
     const page = await scene.open();
     await page.goto(`${scene.gateway.url}/docs`);
-    await page.route('**/headings.json', (route) => route.abort());
-    const search = page.getByLabel('Search the headings');
+    await page.route('**/search.json', (route) => route.abort());
+    const search = page.getByLabel('Search all docs');
     await search.fill('t');
-    await page.getByText('The headings could not be loaded.').waitFor();
-    await page.unroute('**/headings.json');
+    await page.getByText('The docs could not be loaded.').waitFor();
+    await page.unroute('**/search.json');
     await search.fill('timeouts settings');
     await page.getByRole('link', { name: 'Timeouts', exact: true }).waitFor();
   });

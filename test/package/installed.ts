@@ -109,6 +109,7 @@ describe('the package', () => {
       '/docs/readme',
       '/docs/settings',
       '/docs/api',
+      '/docs/dashboard.json',
       '/openapi.json',
       '/console/',
       '/console/vendor/uplot.js',

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { MOVED } from '../../src/pages/guides.ts';
+import { ROOT } from '../docs/documents.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 
 describe('/docs', () => {
@@ -53,16 +56,29 @@ describe('/docs', () => {
     expect(dead.map(({ from, to }) => `${from} → ${to.pathname}${to.hash}`)).to.deep.equal([]);
   });
 
-  it('has the headings of all guides and the operations of the API to search through', async () => {
-    const reply = await fetch(`${gateway.url}/docs/headings.json`);
-    const places = (await reply.json()) as { text: string; page: string; href: string }[];
-    expect(places).to.deep.include({ text: 'Timeouts', page: 'Settings', href: 'settings#timeouts' });
-    expect(places).to.deep.include({ text: 'DATABASE_URL', page: 'Settings', href: 'settings#database_url' });
-    expect(places).to.deep.include({
-      text: 'Create a response (POST /api/v1/responses)',
-      page: 'API',
-      href: 'api#createResponse',
-    });
+  it('has the text of all guides and the operations of the API to search through', async () => {
+    const reply = await fetch(`${gateway.url}/docs/search.json`);
+    const places = (await reply.json()) as { text: string; page: string; href: string; body: string }[];
+    const bodyOf = (place: Omit<(typeof places)[number], 'body'>) =>
+      places.find(({ text, page, href }) => text === place.text && page === place.page && href === place.href)?.body;
+    expect(bodyOf({ text: 'Timeouts', page: 'Settings', href: 'settings#timeouts' })).to.equal('');
+    expect(bodyOf({ text: 'DATABASE_URL', page: 'Settings', href: 'settings#database_url' })).to.match(/database/);
+    expect(
+      bodyOf({ text: 'Create a response (POST /api/v1/responses)', page: 'API', href: 'api#createResponse' }),
+    ).to.be.a('string');
+    for (const word of ['grafana', 'import OpenAI from', 'pgbouncer'])
+      expect(
+        places.some(({ body }) => body.toLowerCase().includes(word.toLowerCase())),
+        word,
+      ).to.equal(true);
+  });
+
+  it('serves the files for deployment that its guides link to', async () => {
+    const page = await show('/docs/operate');
+    for (const name of ['alerts.yml', 'dashboard.json']) {
+      expect(page).to.include(`href="${name}"`);
+      expect(await show(`/docs/${name}`)).to.equal(readFileSync(join(ROOT, 'src/deploy', name), 'utf8'));
+    }
   });
 
   it('says in the examples of a guide by which address it was asked for', async () => {

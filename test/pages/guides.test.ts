@@ -32,6 +32,8 @@ describe('toHref', () => {
     { link: 'http://127.0.0.1:8080/console', from: readme, href: '../console' },
     { link: 'http://127.0.0.1:8080/docs/api#createResponse', from: readme, href: '../docs/api#createResponse' },
     { link: 'https://example.com/a?b#c', from: readme, href: 'https://example.com/a?b#c' },
+    { link: '../deploy/alerts.yml', from: database, href: 'alerts.yml' },
+    { link: '../deploy/.env', from: database, href: undefined },
     { link: '.env.example', from: readme, href: undefined },
     { link: '../console/index.html', from: database, href: undefined },
     { link: './missing.md', from: database, href: undefined },

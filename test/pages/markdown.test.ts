@@ -64,6 +64,18 @@ describe('readMarkdown', () => {
   });
 });
 
+describe('the sections of a text', () => {
+  it('have all that is under a heading, and what a row says that has an anchor', () => {
+    const text =
+      '# T\n\nOne `two`.\n\n- a\n- b\n\n## S\n\n```sh\nrun\n```\n\n| x | y |\n|---|---|\n| `HOST` | where |\n| m | n |\n';
+    expect(readMarkdown(text).sections).to.deep.equal([
+      { text: 'T', anchor: 't', body: 'One two. a b' },
+      { text: 'S', anchor: 's', body: 'run m n' },
+      { text: 'HOST', anchor: 'host', body: 'where' },
+    ]);
+  });
+});
+
 describe('a rendered text', () => {
   it('leaves out pictures, which the gateway does not serve', () => {
     expect(render('Look: ![A terminal](.github/terminal.svg)')).to.equal('<p>Look: </p>\n');

@@ -72,7 +72,8 @@ function drawTurns({ columns, rows }: SummaryTable): string {
     TARGETS.map((target, index) => {
       const size = index === 0 ? (TURN.exec(row[0] ?? '')?.[1] ?? '') : '';
       const bar = '█'.repeat(Math.max(1, Math.round((Number(row[target]) * BAR) / most)));
-      return `${size.padStart(6)}  ${(names[index] ?? '').padEnd(width)}  ${bar} ${row[target]}`;
+      // The figure comes first, since a phone shows the beginning of a line.
+      return `${size.padStart(6)}  ${(names[index] ?? '').padEnd(width)}  ${(row[target] ?? '').padStart(5)} ${bar}`;
     }),
   );
   return ['```text', ...bars, '```'].join('\n');
