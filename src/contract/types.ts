@@ -368,7 +368,7 @@ export interface CreditKey {
    */
   note?: string;
   /**
-   * A name of this entry that is new in the ledger, such as the number of an invoice. A repetition is refused with 409, so that a request without a reply can be sent again.
+   * Your reference for this entry, such as an invoice number, which must be unique in the ledger. A second entry with it is refused with 409, so a request without a reply can be sent again.
    */
   reference?: string;
 }
