@@ -10,9 +10,10 @@ import OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import type { Response, ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
+import { SDKS, type Sdk } from '../sdks/sdks.ts';
 import { API_KEY } from '../strict-backend.ts';
 import { HAS_OPENCODE, withCodex, withOpencode, withPi } from './agents.ts';
-import { PROMPT, type Asked, type Scenario, type ScenarioName } from './scenarios.ts';
+import { DESCRIPTION, PLACE, PROMPT, rainIn, toCalled, toolsOf, type Asked, type ScenarioName } from './scenarios.ts';
 
 /** Resolves with the text at the end, or with the calls where a choice of tools leaves no more to do. */
 type Run = (asked: Asked) => Promise<string | undefined>;
@@ -20,21 +21,9 @@ type Run = (asked: Asked) => Promise<string | undefined>;
 export interface Client {
   readonly package: string;
   readonly run: Run;
-  /** What it can ask for; all where it is not given. */
+  /** What it is to ask for; all where it is not given. */
   readonly scenarios?: readonly ScenarioName[];
 }
-
-const PLACE = z.object({ city: z.string() });
-const TOOLS = ['ask_somebody', 'get_weather'] as const;
-const description = 'Tells about a city.';
-
-/** The first one is there to be called by mistake. */
-function toolsOf({ toolChoice }: Scenario): readonly string[] {
-  return toolChoice === 'get_weather' ? TOOLS : TOOLS.slice(1);
-}
-
-const rainIn = (city: string): string => `Rain in ${city}`;
-const toCalled = (name: string, { city }: { city: string }): string => `${name} ${city}`;
 
 async function withOpenAi(asked: Asked, stream: boolean): Promise<string> {
   const { baseURL, model, effort, isStructured, toolChoice } = asked;
@@ -42,7 +31,7 @@ async function withOpenAi(asked: Asked, stream: boolean): Promise<string> {
   const tools = toolsOf(asked).map((name) => ({
     type: 'function' as const,
     name,
-    description,
+    description: DESCRIPTION,
     strict: true,
     parameters: z.toJSONSchema(PLACE),
   }));
@@ -80,7 +69,7 @@ async function withAgents(asked: Asked, stream: boolean): Promise<string | undef
   const tools = toolsOf(asked).map((name) =>
     agentTool({
       name,
-      description,
+      description: DESCRIPTION,
       parameters: PLACE,
       execute(given) {
         called.push(toCalled(name, given));
@@ -110,7 +99,7 @@ async function withAiSdk(model: LanguageModel, asked: Asked, stream: boolean): P
   const tools = Object.fromEntries(
     toolsOf(asked).map((name) => [
       name,
-      tool({ description, inputSchema: PLACE, execute: ({ city }) => rainIn(city) }),
+      tool({ description: DESCRIPTION, inputSchema: PLACE, execute: ({ city }) => rainIn(city) }),
     ]),
   );
   const request = {
@@ -153,7 +142,10 @@ async function withLangChain(asked: Asked, stream: boolean, zdrEnabled = false):
   }
   const parameters = z.toJSONSchema(PLACE);
   const runnable = chat.bindTools(
-    toolsOf(asked).map((name) => ({ type: 'function' as const, function: { name, description, parameters } })),
+    toolsOf(asked).map((name) => ({
+      type: 'function' as const,
+      function: { name, description: DESCRIPTION, parameters },
+    })),
     {
       ...(toolChoice === 'get_weather' && { tool_choice: toolChoice }),
       ...(zdrEnabled && { include: ['reasoning.encrypted_content' as const] }),
@@ -184,6 +176,13 @@ function inBothWays(client: (asked: Asked, stream: boolean) => Promise<string | 
   };
 }
 
+function toClient({ package: name, ask, only, structuredTool }: Sdk): Client {
+  const run = only === undefined ? inBothWays(ask) : (asked: Asked) => ask(asked, only === 'stream');
+  // The models of the backends say JSON by a schema alone.
+  const structured = structuredTool === undefined ? (['structured-output'] as const) : [];
+  return { package: name, run, scenarios: ['tool-loop', 'parallel-calls', ...structured] };
+}
+
 export const CLIENTS: Readonly<Record<string, Client>> = {
   'OpenAI SDK': { package: 'openai', run: inBothWays(withOpenAi) },
   'Agents SDK': { package: '@openai/agents', run: inBothWays(withAgents) },
@@ -205,6 +204,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     package: '@langchain/openai',
     run: inBothWays((asked, stream) => withLangChain(asked, stream, true)),
   },
+  ...Object.fromEntries(Object.entries(SDKS).map(([name, sdk]) => [name, toClient(sdk)])),
   // They choose their tools themselves.
   Codex: {
     package: '@openai/codex',

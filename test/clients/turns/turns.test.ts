@@ -24,6 +24,8 @@ describe('the turns of clients', () => {
         gateway = await openGateway({
           UPSTREAM_BASE_URL: `${backend.baseUrl}${played.query ?? ''}`,
           UPSTREAM_DIALECT: played.dialect,
+          // multi-llm-ts refers to the response before.
+          ITEM_MEMORY_TTL_S: '60',
         });
       });
 
@@ -71,14 +73,14 @@ describe('what the clients found', () => {
         ]),
       ),
     };
-    if (process.env['PUBLISH'] === '1') publishMatrix({ date: new Date().toISOString().slice(0, 10), ...found });
     const { date: _, ...published } = readMatrix();
     // Those of a run that leaves clients out are not known.
     for (const [name, cells] of Object.entries(found.backends)) {
       for (const [client, mark] of Object.entries(cells))
         cells[client] = mark ?? published.backends[name]?.[client] ?? null;
     }
-    expect(published).to.deep.equal(found);
+    if (process.env['PUBLISH'] === '1') publishMatrix({ date: new Date().toISOString().slice(0, 10), ...found });
+    else expect(published).to.deep.equal(found);
   });
 });
 
