@@ -8,7 +8,7 @@ import { SCENARIOS, type Asked } from './turns/scenarios.ts';
 
 const CITY = 'Bonn ✓ 🎉';
 
-for (const [name, { ask, only, structuredTool, ...sdk }] of Object.entries(SDKS)) {
+for (const [name, { ask, only, structured, ...sdk }] of Object.entries(SDKS)) {
   const settings = sdk.refersToResponses ? { ITEM_MEMORY_TTL_S: '60' } : {};
   const ways = [
     ...(only === 'json' ? [] : [{ way: 'in a stream', stream: true }]),
@@ -27,13 +27,19 @@ for (const [name, { ask, only, structuredTool, ...sdk }] of Object.entries(SDKS)
       });
     }
 
-    it('parses what a schema describes', async () => {
-      const place = { city: SPECIAL };
-      const said = structuredTool === undefined ? { text: JSON.stringify(place) } : calling(structuredTool, place);
-      scene.backend.plays(said);
-      const parsed: unknown = JSON.parse(await ask({ ...toAsked(scene.baseUrl), isStructured: true }, only !== 'json'));
-      expect(parsed).to.deep.equal(place);
-    });
+    if (structured !== 'never') {
+      it(`parses what a ${structured === 'tool' ? 'tool is called with' : 'schema describes'}`, async () => {
+        const place = { city: SPECIAL };
+        scene.backend.plays(
+          structured === 'tool' ? calling('structured_output', place) : { text: JSON.stringify(place) },
+        );
+        const said = await ask({ ...toAsked(scene.baseUrl), isStructured: true }, only !== 'json');
+        expect(JSON.parse(said)).to.deep.equal(place);
+        expect(scene.backend.bodies[0]?.response_format?.['type']).to.equal(
+          structured === 'tool' ? undefined : 'json_schema',
+        );
+      });
+    }
 
     const refusal: Answer = { status: 400, error: { message: 'Not for this model.' } };
     const failures = [

@@ -40,27 +40,31 @@ const PARTS: Readonly<Record<string, (matrix: Matrix) => string>> = {
   scenarios: showScenarios,
 };
 
-/** Backends down, clients across: whether all works that the client can ask for. */
-function showClients({ date, clients, backends }: Matrix): string {
-  const names = Object.keys(clients);
-  const head = ['backend', ...names.map((name) => `${name} ${clients[name]?.version}`)];
-  const rows = Object.entries(backends).map(([backend, marks]) => [
-    backend,
-    ...names.map((name) => toShare(marks[name] ?? '')),
-  ]);
-  return `${toTable(head, rows)}\n\nThis is what \`npm run lab turns\` found on ${date}.`;
+/** Clients down: what works everywhere, or what does not and where; what no client can have is not theirs. */
+function showClients({ date, scenarios, clients, backends }: Matrix): string {
+  const rows = Object.entries(clients).map(([client, { package: name, version }]) => {
+    const failing = Map.groupBy(scenarios.keys(), (at) => failingAt(at, client, backends).join(', '));
+    failing.delete('');
+    const told = [...failing].map(
+      ([where, at]) => `${at.map((at) => toWords(scenarios[at] ?? '')).join(', ')}: not ${where}`,
+    );
+    const isRun = Object.values(backends).some((marks) => /[✓✗]/.test(marks[client] ?? ''));
+    return [client, isRun ? told.join('; ') || '✓' : 'not run', `\`${name}\``, version];
+  });
+  return `${toTable(['client', 'works with', 'package', 'version'], rows)}\n\nThis is what \`npm run lab turns\` found on ${date}.`;
 }
 
-function toShare(marks: string): string {
-  const asked = marks.replaceAll('·', '').length;
-  const done = marks.replaceAll(/[^✓]/g, '').length;
-  if (asked === 0) return 'not run';
-  return done === asked ? '✓' : `${done} of ${asked}`;
+/** The backends with which a scenario works for others, and not for this client. */
+function failingAt(at: number, client: string, backends: Matrix['backends']): string[] {
+  return Object.entries(backends)
+    .filter(([, marks]) => marks[client]?.charAt(at) === '✗')
+    .filter(([, marks]) => Object.values(marks).some((mark) => mark?.charAt(at) === '✓'))
+    .map(([backend]) => backend.split(',')[0] ?? '');
 }
 
 /** Backends down, scenarios across; a client is named where it differs from the others. */
 function showScenarios({ scenarios, clients, backends }: Matrix): string {
-  const head = ['backend', ...scenarios.map((scenario) => scenario.replace('-', ' '))];
+  const head = ['backend', ...scenarios.map(toWords)];
   const rows = Object.entries(backends).map(([backend, marks]) => [
     backend,
     ...scenarios.map((_, at) => {
@@ -71,6 +75,10 @@ function showScenarios({ scenarios, clients, backends }: Matrix): string {
     }),
   ]);
   return toTable(head, rows);
+}
+
+function toWords(scenario: string): string {
+  return scenario.replace('-', ' ');
 }
 
 /** Returns a table of Markdown. */

@@ -12,7 +12,8 @@ export async function withAx({ baseURL, model, ...asked }: Asked, stream: boolea
   const options = { stream, maxRetries: 0, showThoughts: true };
   if (asked.isStructured) {
     const place = ax(question.output('city', f.string()).useStructured().build());
-    return JSON.stringify(await place.forward(llm, { question: PROMPT }, options));
+    const { city } = await place.forward(llm, { question: PROMPT }, options);
+    return JSON.stringify({ city });
   }
   const functions = toolsOf(asked).map((name) =>
     fn(name)

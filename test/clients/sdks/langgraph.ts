@@ -27,7 +27,7 @@ function optionsFor({ baseURL, model, ...asked }: Asked, streaming: boolean) {
       maxRetries: 0,
       configuration: { baseURL },
     }),
-    tools: toolsOf(asked).map((name) =>
+    tools: (asked.isStructured ? [] : toolsOf(asked)).map((name) =>
       tool(({ city }: { city: string }) => rainIn(city), { name, description: DESCRIPTION, schema: PLACE }),
     ),
     ...(asked.isStructured && { responseFormat: providerStrategy(PLACE) }),

@@ -11,14 +11,9 @@ export async function withLlamaIndex({ baseURL, model, ...asked }: Asked): Promi
     tool({ name, description: DESCRIPTION, parameters: PLACE, execute: ({ city }) => rainIn(city) }),
   );
   const messages: ChatMessage<ToolCallLLMMessageOptions>[] = [{ role: 'user', content: PROMPT }];
-  if (asked.isStructured) return textOf((await llm.chat({ messages, responseFormat: PLACE })).message);
   for (;;) {
     const { newMessages, toolCalls } = await llm.exec({ messages, tools });
     messages.push(...newMessages);
-    if (toolCalls.length === 0) return textOf(messages.at(-1));
+    if (toolCalls.length === 0) return extractText(messages.at(-1)?.content ?? '');
   }
-}
-
-function textOf(message: ChatMessage | undefined): string {
-  return extractText(message?.content ?? '');
 }

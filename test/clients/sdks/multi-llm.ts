@@ -1,5 +1,4 @@
-import { igniteModel, logger, Message, Plugin, type LlmCompletionOpts, type PluginParameter } from 'multi-llm-ts';
-import { z } from 'zod/v3';
+import { igniteModel, logger, Message, Plugin, type PluginParameter } from 'multi-llm-ts';
 import { API_KEY } from '../strict-backend.ts';
 import { DESCRIPTION, PLACE, PROMPT, rainIn, type Asked } from '../turns/scenarios.ts';
 
@@ -14,17 +13,11 @@ class Weather extends Plugin {
   override execute = (_: unknown, place: unknown): Promise<string> => Promise.resolve(rainIn(PLACE.parse(place).city));
 }
 
-/** Its types are of another zod. */
-const STRUCTURE = {
-  name: 'place',
-  structure: z.object({ city: z.string() }),
-} as unknown as Required<LlmCompletionOpts>['structuredOutput'];
-
-export async function withMultiLlm({ baseURL, model, isStructured }: Asked, stream: boolean): Promise<string> {
+export async function withMultiLlm({ baseURL, model }: Asked, stream: boolean): Promise<string> {
   logger.disable();
   const llm = igniteModel('openai', model, { baseURL, apiKey: API_KEY });
-  if (!isStructured) llm.addPlugin(new Weather());
-  const options = { useResponsesApi: true, ...(isStructured && { structuredOutput: STRUCTURE }) };
+  llm.addPlugin(new Weather());
+  const options = { useResponsesApi: true };
   const thread = [new Message('user', PROMPT)];
   if (!stream) return (await llm.complete(thread, options)).content ?? '';
   let text = '';

@@ -17,8 +17,8 @@ export interface Sdk {
   /** Where it asks in one way only, or well in one way only. */
   readonly only?: 'stream' | 'json';
   readonly dropsThoughts?: true;
-  /** The tool by which it has the model say JSON; others send a schema. */
-  readonly structuredTool?: string;
+  /** How it has the model say JSON; by a schema in the format of the text where it is not given. */
+  readonly structured?: 'tool' | 'never';
   /** It refers to the response before, which the gateway must remember. */
   readonly refersToResponses?: true;
 }
@@ -34,12 +34,18 @@ export const SDKS: Readonly<Record<string, Sdk>> = {
     ask: withStrands,
     only: 'stream',
     dropsThoughts: true,
-    structuredTool: 'strands_structured_output',
+    structured: 'tool',
   },
   Effect: { package: '@effect/ai-openai', ask: withEffect, dropsThoughts: true },
   // Its streams say their last piece twice.
-  'LlamaIndex.TS': { package: '@llamaindex/openai', ask: withLlamaIndex, only: 'json', dropsThoughts: true },
+  'LlamaIndex.TS': {
+    package: '@llamaindex/openai',
+    ask: withLlamaIndex,
+    only: 'json',
+    structured: 'never',
+    dropsThoughts: true,
+  },
   Ax: { package: '@ax-llm/ax', ask: withAx },
   'Portkey SDK': { package: 'portkey-ai', ask: withPortkey },
-  'multi-llm-ts': { package: 'multi-llm-ts', ask: withMultiLlm, refersToResponses: true },
+  'multi-llm-ts': { package: 'multi-llm-ts', ask: withMultiLlm, structured: 'never', refersToResponses: true },
 };

@@ -13,5 +13,7 @@ export async function withStrands({ baseURL, model: modelId, ...asked }: Asked):
     printer: false,
     ...(asked.isStructured ? { structuredOutputSchema: PLACE } : { tools }),
   });
-  return String(await agent.invoke(PROMPT));
+  const { lastMessage, structuredOutput } = await agent.invoke(PROMPT);
+  if (asked.isStructured) return JSON.stringify(structuredOutput);
+  return lastMessage.content.map((block) => (block.type === 'textBlock' ? block.text : '')).join('');
 }

@@ -40,6 +40,8 @@ export interface Backend {
   readonly toAnswer: StateBackend['toAnswer'];
   /** Where a message that does not come back as it was is refused. */
   readonly complaint?: StateBackend['complaint'];
+  /** A message that it takes in the place of one as it was. */
+  readonly takesInstead?: (message: AssistantMessage) => boolean;
   readonly rules: readonly Rule[];
   readonly toErrorBody?: (words: string) => unknown;
   /** Its model thinks unless this holds. */
@@ -111,6 +113,8 @@ export const BACKENDS: Readonly<Record<string, Backend>> = {
   // The state: ai.google.dev/gemini-api/docs/thought-signatures.
   'Google, Gemini 3': {
     ...fromState('Gemini at Google'),
+    // ai.google.dev/gemini-api/docs/thought-signatures: a signature that is not checked.
+    takesInstead: (message) => JSON.stringify(message.tool_calls?.[0]).includes('skip_thought_signature_validator'),
     rules: [
       knowsOnly(
         ['stream_options', 'parallel_tool_calls', 'reasoning_effort', 'top_p', 'n', 'stop'],
@@ -143,6 +147,8 @@ export const BACKENDS: Readonly<Record<string, Backend>> = {
   // The state: continuedev/continue#11600, spacedriveapp/spacebot#549.
   'Moonshot, Kimi': {
     ...fromState('Kimi at Moonshot'),
+    // theopenco/llmgateway#2093
+    takesInstead: (message) => message['reasoning_content'] === ' ',
     rules: [
       refuses(
         "tool_choice 'required' is incompatible with thinking enabled",
@@ -251,9 +257,11 @@ export const BACKENDS: Readonly<Record<string, Backend>> = {
     // console.groq.com/docs/reasoning
     isThinkingOff: isEffortNone,
     holds: 'all',
-    impossible: [
-      { scenario: 'structured-output', client: 'Codex', source: 'it always offers tools; vercel/ai PR#16540' },
-    ],
+    impossible: ['Codex', 'deepagents'].map((client) => ({
+      scenario: 'structured-output',
+      client,
+      source: 'it always offers tools; vercel/ai PR#16540',
+    })),
   },
   // The state: earendil-works/pi#9645.
   'Azure Foundry, DeepSeek': {
@@ -386,7 +394,8 @@ function refusalOf(chat: Chat, { rules, ...backend }: Backend): { words: string;
   }
   for (const [round, { message, index }] of toldBy(chat).entries()) {
     const sent = answerOf(chat, round, { rules, ...backend }).message;
-    const words = backend.isThinkingOff(chat) ? undefined : backend.complaint?.(message, sent, index);
+    const isTaken = backend.isThinkingOff(chat) || backend.takesInstead?.(message);
+    const words = isTaken ? undefined : backend.complaint?.(message, sent, index);
     if (words !== undefined) return { words };
   }
   return undefined;

@@ -23,6 +23,7 @@ export interface Client {
   readonly run: Run;
   /** What it is to ask for; all where it is not given. */
   readonly scenarios?: readonly ScenarioName[];
+  readonly dropsThoughts?: true;
 }
 
 async function withOpenAi(asked: Asked, stream: boolean): Promise<string> {
@@ -176,11 +177,16 @@ function inBothWays(client: (asked: Asked, stream: boolean) => Promise<string | 
   };
 }
 
-function toClient({ package: name, ask, only, structuredTool }: Sdk): Client {
+function toClient({ package: name, ask, only, structured, dropsThoughts }: Sdk): Client {
   const run = only === undefined ? inBothWays(ask) : (asked: Asked) => ask(asked, only === 'stream');
   // The models of the backends say JSON by a schema alone.
-  const structured = structuredTool === undefined ? (['structured-output'] as const) : [];
-  return { package: name, run, scenarios: ['tool-loop', 'parallel-calls', ...structured] };
+  const scenarios = structured === undefined ? (['structured-output'] as const) : [];
+  return {
+    package: name,
+    run,
+    scenarios: ['tool-loop', 'parallel-calls', ...scenarios],
+    ...(dropsThoughts && { dropsThoughts }),
+  };
 }
 
 export const CLIENTS: Readonly<Record<string, Client>> = {
