@@ -9,7 +9,9 @@ import { generateValidators, VALIDATORS_PATH } from '../src/contract/generate-va
 const SCHEMAS = join(import.meta.dirname, '../schemas');
 
 describe('schemas', () => {
-  const schemas = readdirSync(SCHEMAS).map((name) => ({ name, schema: readSchema(name) }));
+  // openapi.json is no schema: it describes the API with them.
+  const names = readdirSync(SCHEMAS).filter((name) => name !== 'openapi.json');
+  const schemas = names.map((name) => ({ name, schema: readSchema(name) }));
   let ajv: Ajv;
 
   before(() => {

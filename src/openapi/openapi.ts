@@ -1,27 +1,24 @@
+/** Makes the description of a gateway from `schemas/openapi.json`: what is turned off goes, what it refers to is put in. */
+
 import type { RequestHandler } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
+import source from '../../schemas/openapi.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
-import { baseUrlOf } from '../wire/base-url.ts';
+import { isObject } from '../core/json.ts';
 import { sendStatic, toStaticByBaseUrl } from '../http/static.ts';
-import {
-  AUTH,
-  HEADERS,
-  TAGS,
-  type ErrorRef,
-  type HeaderName,
-  type Operation,
-  type Parameter,
-  type ReplyDescription,
-} from './operation.ts';
-import { operationsOf, type DescribedGateway } from './routes.ts';
-import { createComponentSchemas, type ComponentSchemas, type JsonObject, type SchemaRef } from './schemas.ts';
+import { baseUrlOf } from '../wire/base-url.ts';
+import { createComponentSchemas, locate, type ComponentSchemas, type JsonObject } from './schemas.ts';
 
-export interface OpenApiOptions extends DescribedGateway {
+export interface OpenApiOptions {
+  readonly defaultModelId: string | null;
+  readonly demo: boolean;
+  readonly hasAdmin: boolean;
+  readonly hasMetrics: boolean;
   readonly passthroughPaths: readonly string[];
 }
 
 export interface OpenApiDocument {
-  readonly openapi: '3.1.0';
+  readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
@@ -30,11 +27,16 @@ export interface OpenApiDocument {
 
 export interface OpenApiOperation {
   readonly operationId: string;
-  readonly tags: readonly [string];
+  readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string;
-  readonly security: readonly Readonly<Record<string, readonly []>>[];
-  readonly parameters?: readonly (Parameter & { readonly required: boolean })[];
+  readonly security: readonly Readonly<Record<string, readonly never[]>>[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description: string;
+    readonly schema: JsonObject;
+  }[];
   readonly requestBody?: {
     readonly required: boolean;
     readonly content: { readonly [JSON_TYPE]: { readonly schema: JsonObject; readonly example: JsonObject } };
@@ -50,30 +52,56 @@ export interface OpenApiResponse {
   readonly content: Readonly<Record<string, { readonly schema: JsonObject }>>;
 }
 
+/** An operation as the file has it, once its references are resolved. */
+interface DescribedOperation extends Omit<OpenApiOperation, 'responses' | 'security'> {
+  readonly security?: OpenApiOperation['security'];
+  readonly responses: Readonly<Record<string, DescribedReply>>;
+  /** Error codes, `#/x-errors/…` for a list of them, and `503:upstream_error` for one with another status than its own. */
+  readonly 'x-errors'?: readonly string[];
+}
+
+interface DescribedReply {
+  readonly description?: string;
+  readonly headers?: JsonObject;
+  /** Without a schema where the backend decides the form. */
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonObject }>>;
+}
+
 const JSON_TYPE = 'application/json';
 
-/** Returns the description of a gateway with these settings. */
+/** Returns the description of a gateway with these settings. Throws if a reference or an error code does not exist. */
 export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
+  const { components, paths, info, openapi } = source;
   const schemas = createComponentSchemas();
-  const operations = operationsOf(options);
-  const tags = new Set(operations.map(({ tag }) => tag));
-  const auth = new Set(operations.flatMap(({ auth }) => auth ?? []));
+  const model = options.defaultModelId ?? (options.demo ? 'demo' : 'your-model');
+  const described: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries<{ readonly tags: readonly string[] }>(methods)) {
+      if (!isThere(path, operation.tags, options)) continue;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the file is ours, and a test validates what becomes of it
+      const resolved = resolve(operation, schemas) as DescribedOperation;
+      (described[path] ??= {})[method] = describeOperation(resolved, model, schemas);
+    }
+  }
+  const operations = Object.values(described).flatMap((methods) => Object.values(methods));
+  const tags = new Set(operations.flatMap((operation) => operation.tags));
+  const auth = new Set(operations.flatMap(({ security }) => security.flatMap((each) => Object.keys(each))));
   return {
-    openapi: '3.1.0',
+    openapi,
     info: {
-      title: 'Responses gateway',
+      title: info.title,
       version: packageJson.version,
       summary: packageJson.description,
       description: describe(options),
       license: { name: packageJson.license, identifier: packageJson.license },
     },
-    tags: [...tags].map((name) => ({ name, description: TAGS[name] })),
-    paths: describePaths(operations, schemas),
+    tags: source.tags.filter(({ name }) => tags.has(name)),
+    paths: described,
     components: {
       schemas: schemas.all(),
-      headers: Object.fromEntries(Object.entries(HEADERS).map(([name, description]) => [name, header(description)])),
+      headers: components.headers,
       securitySchemes: Object.fromEntries(
-        [...auth].map((name) => [name, { type: 'http', scheme: 'bearer', description: AUTH[name] }]),
+        Object.entries(components.securitySchemes).filter(([name]) => auth.has(name)),
       ),
     },
   };
@@ -90,14 +118,12 @@ export function showOpenApi(
   return (req, res) => sendStatic(req, res, bodyFor(baseUrlOf(req, publicBaseUrl)));
 }
 
+function isThere(path: string, tags: readonly string[], { hasAdmin, hasMetrics }: OpenApiOptions): boolean {
+  return (hasAdmin || !tags.includes('Admin')) && (hasMetrics || path !== '/metrics');
+}
+
 function describe({ passthroughPaths }: OpenApiOptions): string {
-  const sentences = [
-    `${packageJson.description}.`,
-    'Everything below `/api/v1` is below `/v1` as well, so that one base URL serves both kinds of client.',
-    'Every error is JSON: `{"error": {"message", "type", "param", "code"}}`. A `GET` path also answers `HEAD`. ' +
-      'Any other method that is not described here is a 405 `method_not_allowed`. A message that is not valid HTTP, or is too ' +
-      'slow or too large in its head, is a 400, 408, 417 or 431 on every path.',
-  ];
+  const sentences = [`${packageJson.description}.`, source.info.description];
   if (passthroughPaths.length > 0) {
     const paths = passthroughPaths.map((path) => `\`${path}\``).join(', ');
     sentences.push(`Passed on to the backend as they come, with all that is below them: ${paths}.`);
@@ -105,102 +131,101 @@ function describe({ passthroughPaths }: OpenApiOptions): string {
   return sentences.join(' ');
 }
 
-function describePaths(operations: readonly Operation[], schemas: ComponentSchemas): OpenApiDocument['paths'] {
-  const paths: Record<string, Record<string, OpenApiOperation>> = {};
-  for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method] = describeOperation(operation, schemas);
-  }
-  return paths;
+/** Puts parameters and replies in, where the file refers to them, and makes components of the schemas. */
+function resolve(value: unknown, schemas: ComponentSchemas): unknown {
+  if (Array.isArray(value)) return value.map((each) => resolve(each, schemas));
+  if (!isObject(value)) return value;
+  const { $ref: ref, ...rest } = value;
+  const inner = Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, resolve(each, schemas)]));
+  if (typeof ref !== 'string') return inner;
+  if (!ref.startsWith('#')) return schemas.refTo(ref);
+  if (ref.startsWith('#/components/headers/')) return value;
+  const target = resolve(locate(source, ref), schemas);
+  if (!isObject(target)) throw new Error(`there is nothing at ${ref}`);
+  return { ...target, ...inner };
 }
 
-function describeOperation(operation: Operation, schemas: ComponentSchemas): OpenApiOperation {
-  const { id, tag, summary, description, auth, parameters, body, frames, alias } = operation;
+function describeOperation(described: DescribedOperation, model: string, schemas: ComponentSchemas): OpenApiOperation {
+  const { 'x-errors': errors = [], requestBody, responses, ...operation } = described;
+  const codesByStatus = groupByStatus(errors);
+  const statuses = new Set([...Object.keys(responses), ...codesByStatus.keys()]);
+  const isRelayed = responses['default'] !== undefined;
   return {
-    operationId: id,
-    tags: [tag],
-    summary,
-    ...(alias !== undefined && { 'x-also-at': alias }),
-    ...(description !== undefined && { description }),
-    security: auth === undefined ? [] : [{ [auth]: [] }],
-    ...(parameters !== undefined && {
-      parameters: parameters.map((parameter) => ({ ...parameter, required: parameter.in === 'path' })),
-    }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: body.isOptional !== true,
-        content: { [JSON_TYPE]: { schema: schemas.refTo(body.schema), example: body.example } },
-      },
-    }),
-    ...(frames !== undefined && {
-      'x-websocket-frames': {
-        takes: { allOf: frames.takes.map((ref) => schemas.refTo(ref)) },
-        sends: { anyOf: frames.sends.map((ref) => schemas.refTo(ref)) },
-      },
-    }),
-    responses: describeReplies(operation, schemas),
+    security: [],
+    ...operation,
+    ...(requestBody !== undefined && { requestBody: withModel(requestBody, model) }),
+    responses: Object.fromEntries(
+      [...statuses].sort().map((status) => {
+        const codes = codesByStatus.get(status) ?? [];
+        return [status, describeReply({ status, reply: responses[status] ?? {}, codes, isRelayed }, schemas)];
+      }),
+    ),
   };
 }
 
-function describeReplies({ replies, errors }: Operation, schemas: ComponentSchemas): OpenApiOperation['responses'] {
-  const codesByStatus = groupByStatus(errors);
-  const statuses = new Set([...Object.keys(replies), ...codesByStatus.keys()]);
-  return Object.fromEntries(
-    [...statuses].sort().map((status) => {
-      const codes = codesByStatus.get(status) ?? [];
-      const isRelayed = replies['default'] !== undefined;
-      return [status, describeReply({ status, reply: replies[status], codes, isRelayed }, schemas)];
-    }),
-  );
+type Body = NonNullable<OpenApiOperation['requestBody']>;
+
+function withModel(body: Body, model: string): Body {
+  const { schema, example } = body.content[JSON_TYPE];
+  const asked = 'model' in example ? { ...example, model } : example;
+  return { ...body, content: { [JSON_TYPE]: { schema, example: asked } } };
 }
 
-function groupByStatus(errors: readonly ErrorRef[]): ReadonlyMap<string, readonly ErrorCode[]> {
+function groupByStatus(errors: readonly string[]): ReadonlyMap<string, readonly ErrorCode[]> {
   const codes = new Map<string, ErrorCode[]>();
-  for (const error of errors) {
-    const [code, status] = typeof error === 'string' ? [error, String(ERRORS[error].status)] : error;
-    codes.set(status, [...(codes.get(status) ?? []), code]);
+  for (const error of errors.flatMap(codesOf)) {
+    const [code = '', status] = error.split(':').toReversed();
+    if (!isErrorCode(code)) throw new Error(`there is no error ${code}`);
+    const its = status ?? String(ERRORS[code].status);
+    codes.set(its, [...(codes.get(its) ?? []), code]);
   }
   return codes;
 }
 
+const LISTS = new Map<string, readonly string[]>(
+  Object.entries(source['x-errors']).map(([name, codes]) => [`#/x-errors/${name}`, codes]),
+);
+
+function codesOf(error: string): readonly string[] {
+  return LISTS.get(error)?.flatMap(codesOf) ?? [error];
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
 interface OneReply {
   readonly status: string;
-  readonly reply: ReplyDescription | undefined;
+  readonly reply: DescribedReply;
   readonly codes: readonly ErrorCode[];
   readonly isRelayed: boolean;
 }
 
 function describeReply({ status, reply, codes, isRelayed }: OneReply, schemas: ComponentSchemas): OpenApiResponse {
-  const content = Object.entries(reply?.content ?? {}).map(
-    ([mediaType, ref]) => [mediaType, schemaOf(ref, schemas)] as const,
+  const content = new Map<string, JsonObject>(
+    Object.entries(reply.content ?? {}).map(([mediaType, { schema }]) => [mediaType, schema ?? {}]),
   );
-  const schemasByType = new Map<string, JsonObject>(content);
   if (codes.length > 0) {
-    const other = schemasByType.get(JSON_TYPE) ?? (isRelayed ? { description: "The backend's own error." } : undefined);
+    const other = content.get(JSON_TYPE) ?? (isRelayed ? { description: "The backend's own error." } : undefined);
     const error = errorSchema(codes, schemas);
-    schemasByType.set(JSON_TYPE, other === undefined ? error : { anyOf: [error, other] });
+    content.set(JSON_TYPE, other === undefined ? error : { anyOf: [error, other] });
   }
-  const names: HeaderName[] = ['x-request-id', ...(reply?.headers ?? []), ...(WAIT.has(status) ? RETRY_AFTER : [])];
   return {
-    description: [reply?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`)]
+    description: [reply.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`)]
       .filter(Boolean)
       .join('\n\n'),
-    headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
-    content: Object.fromEntries([...schemasByType].map(([mediaType, schema]) => [mediaType, { schema }])),
+    headers: { ...toHeader('x-request-id'), ...reply.headers, ...(WAIT.has(status) && toHeader('retry-after')) },
+    content: Object.fromEntries([...content].map(([mediaType, schema]) => [mediaType, { schema }])),
   };
 }
 
 const WAIT = new Set(['429', '503']);
-const RETRY_AFTER = ['retry-after'] as const;
 
-function schemaOf(ref: SchemaRef | undefined, schemas: ComponentSchemas): JsonObject {
-  return ref === undefined ? {} : schemas.refTo(ref);
+function toHeader(name: string): JsonObject {
+  return { [name]: { $ref: `#/components/headers/${name}` } };
 }
 
 function errorSchema(codes: readonly ErrorCode[], schemas: ComponentSchemas): JsonObject {
   const code = { enum: codes };
   return { allOf: [schemas.refTo('error.json'), { properties: { error: { properties: { code } } } }] };
-}
-
-function header(description: string): JsonObject {
-  return { description, schema: { type: 'string' } };
 }

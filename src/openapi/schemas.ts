@@ -10,6 +10,7 @@ import errorSchema from '../../schemas/error.json' with { type: 'json' };
 import eventSchema from '../../schemas/event.json' with { type: 'json' };
 import inputTokensSchema from '../../schemas/input-tokens.json' with { type: 'json' };
 import keySchema from '../../schemas/key.json' with { type: 'json' };
+import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import operateSchema from '../../schemas/operate.json' with { type: 'json' };
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import requestRepliesSchema from '../../schemas/request-replies.json' with { type: 'json' };
@@ -19,11 +20,11 @@ import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { 
 import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
 import { isObject } from '../core/json.ts';
-import { FIELDS } from './fields.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
+/** What a field means where its schema does not say it, by its name, or by its component and its name. */
+const FIELDS: Readonly<Record<string, string>> = openApi['x-fields'];
 
 const FILES: ReadonlyMap<string, JsonObject> = new Map(
   [
@@ -50,7 +51,7 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
 
 export interface ComponentSchemas {
   /** Also adds the schema, and all that it refers to, as components. */
-  refTo(ref: SchemaRef): { readonly $ref: string };
+  refTo(ref: string): { readonly $ref: string };
   all(): JsonObject;
 }
 
@@ -59,7 +60,7 @@ export function createComponentSchemas(): ComponentSchemas {
   const components = new Map<string, { readonly source: JsonObject; schema: JsonObject }>();
 
   return {
-    refTo: (ref) => ({ $ref: toComponent(locate(ref, '')) }),
+    refTo: (ref) => ({ $ref: toComponent(placeOf(ref, '')) }),
     all: () =>
       Object.fromEntries(
         [...components]
@@ -91,7 +92,7 @@ export function createComponentSchemas(): ComponentSchemas {
       isObject(value) ? { ...describeField({ name, schema: value, within }), ...rewrite(value, within) } : value;
     for (const [keyword, value] of Object.entries(schema)) {
       if (LEFT_OUT.has(keyword)) continue;
-      if (keyword === '$ref') rewritten[keyword] = toComponent(locate(String(value), file));
+      if (keyword === '$ref') rewritten[keyword] = toComponent(placeOf(String(value), file));
       else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, field);
       else if (Array.isArray(value) && LISTED_SCHEMAS.has(keyword)) rewritten[keyword] = value.map(inside);
       else rewritten[keyword] = SINGLE_SCHEMAS.has(keyword) ? inside(value) : value;
@@ -106,7 +107,7 @@ export function createComponentSchemas(): ComponentSchemas {
     const property = String(discriminator['propertyName']);
     const mapping: Record<string, string> = {};
     for (const branch of Array.isArray(branches) ? branches.filter(isObject) : []) {
-      const place = locate(String(branch['$ref']), file);
+      const place = placeOf(String(branch['$ref']), file);
       for (const value of valuesOf(find(place), property)) mapping[value] = toComponent(place);
     }
     return { propertyName: property, mapping };
@@ -123,7 +124,7 @@ interface Within {
 function describeField({ name, schema, within }: { name: string; schema: JsonObject; within: Within }): JsonObject {
   const isClear = 'const' in schema || 'description' in schema;
   const ref = schema['$ref'];
-  if (isClear || (typeof ref === 'string' && 'description' in find(locate(ref, within.file)))) return {};
+  if (isClear || (typeof ref === 'string' && 'description' in find(placeOf(ref, within.file)))) return {};
   const description = FIELDS[`${within.name}.${name}`] ?? FIELDS[name];
   return description === undefined ? {} : { description };
 }
@@ -139,18 +140,21 @@ interface Place {
   readonly pointer: string;
 }
 
-function locate(ref: string, file: string): Place {
+function placeOf(ref: string, file: string): Place {
   const [name = '', pointer = ''] = ref.split('#');
   return { file: name === '' ? file : name, pointer };
 }
 
 function find({ file, pointer }: Place): JsonObject {
-  const found = pointer
-    .split('/')
-    .slice(1)
-    .reduce((value: unknown, name) => (isObject(value) ? value[name] : undefined), FILES.get(file));
+  const found = locate(FILES.get(file), pointer);
   if (!isObject(found)) throw new Error(`there is no schema ${file}#${pointer}`);
   return found;
+}
+
+/** Returns what is at a JSON pointer, such as `#/$defs/Item`. */
+export function locate(document: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1);
+  return names.reduce((value: unknown, name) => (isObject(value) ? value[name] : undefined), document);
 }
 
 function valuesOf({ properties }: JsonObject, property: string): readonly string[] {

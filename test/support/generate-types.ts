@@ -10,7 +10,7 @@ import type { CallId, GroupId, ItemId, KeyId, RequestId, ResponseId, UnknownItem
 
 /** The TypeScript types of all schemas, as the text of one file, so that a definition shared by two schemas is one type. */
 export function generateTypes(): Promise<string> {
-  const files = readdirSync(SCHEMAS).filter((name) => name.endsWith('.json'));
+  const files = readdirSync(SCHEMAS).filter((name) => name.endsWith('.json') && name !== 'openapi.json');
   const named = [
     'FunctionTool',
     'CustomTool',
