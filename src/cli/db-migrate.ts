@@ -3,7 +3,7 @@ import { readConfig, type Config } from '../config/config.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import { locateDatabase, nameDatabase } from '../store/database-url.ts';
 import { upgradeDatabase } from '../store/maintenance.ts';
-import { planTransfer, transferDatabase, type TransferPlan, type TransferReport } from '../store/transfer/transfer.ts';
+import { planTransfer, transferDatabase, type TransferReport } from '../store/transfer/transfer.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findDatabase, findExistingDatabase, refuseOtherSecret } from './database.ts';
 import { formatCount, formatNumberOf } from './format.ts';
@@ -19,7 +19,6 @@ interface MigrateOptions {
   readonly to?: string;
   readonly from?: string;
   readonly dryRun?: boolean;
-  readonly restart?: boolean;
 }
 
 /** Adds `db migrate`: to this version of the program, or from SQLite to PostgreSQL. */
@@ -33,18 +32,17 @@ export function addMigrate(db: Command, context: CliContext): void {
     .option('--to <url>', 'postgres://…; PGPASSWORD may hold its password (default: DATABASE_URL)')
     .option('--from <file>', 'the SQLite database, which stays as it is (default: DATABASE_URL)')
     .option('--dry-run', 'say what would be brought over, and what is in the way')
-    .option('--restart', 'throw away what an interrupted run has brought to PostgreSQL, and begin anew')
     .action(async (options: MigrateOptions, command: Command) => {
       const printer = createPrinter(context, command);
-      const { dryRun = false, restart = false } = options;
+      const { dryRun = false } = options;
       if (options.to === undefined && options.from === undefined) {
-        if (dryRun || restart) command.error('error: --dry-run and --restart go with --to or --from');
+        if (dryRun) command.error('error: --dry-run goes with --to or --from');
         return upgrade(context, printer);
       }
       const config = readConfig(context.env);
       const ends = findEnds(options, config);
       const secret = await findSecret(ends.file, config);
-      return dryRun ? showPlan(ends, printer) : transfer({ ...ends, restart, secret }, context, printer);
+      return dryRun ? showPlan(ends, printer) : transfer({ ...ends, secret }, context, printer);
     });
   addExamples(migrate, [
     ['db migrate', 'before the new version of the gateway starts'],
@@ -75,45 +73,27 @@ interface Ends {
 }
 
 async function showPlan({ file, url, to }: Ends, printer: Printer): Promise<void> {
-  const { state, unfinished, tables } = await planTransfer({ file, url });
-  printer.show({ object: 'database_transfer_plan', file, to, state, unfinished, tables }, (paint) => [
+  const { unfinished, tables } = await planTransfer({ file, url });
+  printer.show({ object: 'database_transfer_plan', file, to, unfinished, tables }, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
-    `From ${file} to ${to}: ${PLANS[state]} Nothing was changed.`,
+    `From ${file} to ${to}: these rows would be brought over, and nothing is in the way. Nothing was changed.`,
     ...(unfinished > 0 ? [`${formatNumberOf('unfinished request', unfinished)} would be closed before.`] : []),
   ]);
 }
 
-const PLANS: Readonly<Record<TransferPlan['state'], string>> = {
-  new: 'these rows would be brought over, and nothing is in the way.',
-  unfinished: 'the rows which an interrupted run has left would be brought over.',
-  finished: 'an earlier run has brought all of this over.',
-};
-
 interface Wish extends Ends {
-  readonly restart: boolean;
   readonly secret: SecretAdvice;
 }
 
 async function transfer(wish: Wish, context: CliContext, printer: Printer): Promise<void> {
   const { file, to, secret } = wish;
   const report = await transferWithProgress(wish, context);
-  const { isNew, closed, resumedAtRows, tables, sums } = report;
-  const balances = formatSum(sums.balances);
-  const value = {
-    object: 'database_transfer',
-    file,
-    to,
-    is_new: isNew,
-    closed,
-    resumed_at_rows: resumedAtRows,
-    tables,
-    ledger: formatSum(sums.ledger),
-    balances,
-    gateway_secret: secret.json,
-  };
-  printer.show(value, (paint) => [
+  const { closed, tables, sums } = report;
+  const [ledger, balances] = [sums.ledger, sums.balances].map((micro) => formatAmount(Number(micro)));
+  const value = { object: 'database_transfer', file, to, closed, tables };
+  printer.show({ ...value, ledger, balances, gateway_secret: secret.json }, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
-    ...describe({ ...report, balances }, wish, paint),
+    ...describe(report, wish, paint),
   ]);
   printer.note(`Now set DATABASE_URL to that database, and ${secret.advice}`);
 }
@@ -123,23 +103,11 @@ const COLUMNS: readonly Column<TransferReport['tables'][number]>[] = [
   { title: 'ROWS', of: ({ rows }) => formatCount(rows), align: 'right' },
 ];
 
-function formatSum(micro: string): string {
-  return formatAmount(Number(micro));
-}
-
-function describe(
-  { isNew, closed, resumedAtRows, balances }: TransferReport & { readonly balances: string },
-  { file, to }: Ends,
-  paint: Paint,
-): readonly string[] {
-  if (!isNew) return [`An earlier run has brought all of this from ${file} to ${to}; nothing was left to do.`];
-  const before = [
-    ...(closed > 0 ? [`${formatNumberOf('request', closed)} of a gateway that died had to be closed before.`] : []),
-    ...(resumedAtRows > 0 ? [`${formatNumberOf('row', resumedAtRows)} had come in an earlier run.`] : []),
-  ];
+function describe({ closed, sums }: TransferReport, { file, to }: Ends, paint: Paint): readonly string[] {
+  const balances = formatAmount(Number(sums.balances));
   const found = `Every row was read back from ${to} and is as in ${file}.`;
   return [
-    ...before,
+    ...(closed > 0 ? [`${formatNumberOf('request', closed)} of a gateway that died had to be closed before.`] : []),
     paint('green', found),
     paint('green', `Every ledger adds up; all balances together are ${balances}.`),
   ];
@@ -162,21 +130,20 @@ function toFileUrl(text: string): string {
   return /^(?:file:|:memory:|\w+:\/\/)/.test(text) ? text : `file:${text}`;
 }
 
-async function transferWithProgress({ file, url, restart }: Wish, context: CliContext): Promise<TransferReport> {
+async function transferWithProgress({ file, url }: Wish, context: CliContext): Promise<TransferReport> {
   const progress = createTransferProgress(context);
   const signal = context.interruption();
   try {
     return await transferDatabase({
       file,
       url,
-      restart,
       signal,
       onProgress: (done) => progress.show(done),
       clock: context.nowMs,
     });
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CliError('Interrupted. The same command goes on where this one has ended.', { cause: error });
+    throw new CliError('Interrupted. Nothing was brought over; the same command begins anew.', { cause: error });
   } finally {
     progress.stop();
   }

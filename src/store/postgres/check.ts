@@ -12,7 +12,7 @@ import { StoreOpenError } from '../store.ts';
 import { explainFailure, withClient } from './client.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
 import { toConnection, type Connection, type Statement } from './pool.ts';
-import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
+import { refuseUnfinishedTransfer } from './unfinished-transfer.ts';
 
 const COUNT: Statement = {
   name: 'count_all',

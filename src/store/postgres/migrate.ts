@@ -3,15 +3,13 @@ import { DatabaseError, type Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import type { AppliedMigration, Upgrade } from '../rows/migrations.ts';
 import { StoreOpenError } from '../store.ts';
-import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 import { withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
 import { listMigrations, MIGRATIONS, refuseNewer, type PostgresMigration } from './migrations.ts';
+import { refuseUnfinishedTransfer } from './unfinished-transfer.ts';
 
 export interface MigrateOptions {
   readonly migrations?: readonly PostgresMigration[];
-  /** Allows a database that a transfer is filling, which all other callers refuse. */
-  readonly isForTransfer?: boolean;
 }
 
 /** An index of a large table takes many minutes. */
@@ -22,11 +20,8 @@ const WITHOUT_LIMIT = { statement_timeout: 0, query_timeout: 0 };
  * that may not create tables can still use a database that is ready. Throws StoreOpenError when the
  * database cannot be used.
  */
-export async function migrate(
-  url: string,
-  { migrations = MIGRATIONS, isForTransfer = false }: MigrateOptions = {},
-): Promise<Upgrade> {
-  const options = { url, migrations, isForTransfer };
+export async function migrate(url: string, { migrations = MIGRATIONS }: MigrateOptions = {}): Promise<Upgrade> {
+  const options = { url, migrations };
   return withClient(url, async (holder) => {
     await refuseReadOnly(holder, url);
     const { applied, missing } = await examine(holder, options);
@@ -72,10 +67,10 @@ interface Examined {
   readonly missing: readonly PostgresMigration[];
 }
 
-async function examine(client: Client, { url, migrations, isForTransfer }: Options): Promise<Examined> {
+async function examine(client: Client, { url, migrations }: Options): Promise<Examined> {
   const applied = await listMigrations(client);
   refuseNewer(url, applied, migrations);
-  if (!isForTransfer) await refuseUnfinishedTransfer(client);
+  await refuseUnfinishedTransfer(client);
   const names = new Set(applied.map(({ name }) => name));
   return { applied, missing: migrations.filter(({ name }) => !names.has(name)) };
 }

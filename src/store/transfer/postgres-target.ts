@@ -1,35 +1,39 @@
 import type { Client } from 'pg';
-import type { Batch, LedgerSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
+import { showDatabase } from '../database-url.ts';
 import { findLedgerProblems } from '../postgres/check.ts';
 import { connect, disconnect, explainFailure, withClient } from '../postgres/client.ts';
+import { hasTable } from '../postgres/has-table.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { listMigrations, refuseNewer } from '../postgres/migrations.ts';
+import { DEAD_AFTER_S } from '../postgres/owners.ts';
 import { toConnection, toStorable } from '../postgres/pool.ts';
-import { examineTarget, forgetUnfinished, readTypes, refuseLiving, type TargetOptions } from './postgres-begin.ts';
-import { createMarks, MARK_TABLE, readMarks } from './postgres-mark.ts';
+import { refuseUnfinishedTransfer } from '../postgres/unfinished-transfer.ts';
+import { StoreOpenError } from '../store.ts';
+import type { Batch, LedgerSums, SourceTable, TransferTarget } from './plan.ts';
 
-/** The server then rolls back a run that lost its connection, so that the next can continue. */
+/** The server then rolls back a run that lost its connection. */
 const CUT_OFF_AFTER_MS = 60_000;
 
-/** Checks whether a transfer could begin or continue. Throws StoreOpenError when it could not. */
-export async function checkTarget(options: TargetOptions): Promise<TransferState> {
-  return explain(options.url, () =>
-    withClient(options.url, async (client) => {
-      refuseNewer(options.url, await listMigrations(client));
-      return examineTarget(client, options);
-    }),
-  );
+export interface TargetOptions {
+  readonly url: string;
+  readonly tables: readonly SourceTable[];
+}
+
+/** Checks whether a transfer could begin. Throws StoreOpenError when it could not. */
+export async function checkTarget(options: TargetOptions): Promise<void> {
+  return explain(options.url, () => withClient(options.url, (client) => refuseUsed(client, options)));
 }
 
 /** Connects and creates missing tables. Throws StoreOpenError, as all calls of the target do. */
 export async function openTarget({ url, tables }: TargetOptions): Promise<TransferTarget> {
-  const { client, statements } = await explain(url, async () => {
+  const { client, statementsOf } = await explain(url, async () => {
     const client = await connect(url, { idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS });
     try {
       // The check precedes any change, because other programs may use the database.
-      if ((await readMarks(client)) === undefined) await examineTarget(client, { url, tables });
-      await migrate(url, { isForTransfer: true });
-      return { client, statements: await prepareStatements(client, tables) };
+      await refuseUsed(client, { url, tables });
+      await migrate(url);
+      await begin(client, { url, tables });
+      return { client, statementsOf: await prepareStatements(client, tables) };
     } catch (error) {
       await disconnect(client);
       throw error;
@@ -37,60 +41,54 @@ export async function openTarget({ url, tables }: TargetOptions): Promise<Transf
   });
   const attempt = <Result>(work: () => Promise<Result>) => explain(url, work);
   return {
-    begin: ({ restart }) => attempt(() => inTransaction(client, () => begin(client, { url, tables }, restart))),
-    countArrived: ({ name }) =>
-      attempt(() => readNumber(client, `SELECT arrived_rows FROM ${MARK_TABLE} WHERE table_name = $1`, [name])),
-    take: ({ name }, read) =>
-      attempt(() => inTransaction(client, () => take(client, { name, insert: statements.of(name).insert, read }))),
+    write: (table, batch) => attempt(async () => void (await client.query(statementsOf(table).insert, toLists(batch)))),
     settle: () =>
       attempt(async () => void (await client.query(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`))),
-    countEqual: ({ name }, batch) => attempt(() => readNumber(client, statements.of(name).countEqual, toLists(batch))),
+    countEqual: (table, batch) => attempt(() => readNumber(client, statementsOf(table).countEqual, toLists(batch))),
     count: ({ name }) => attempt(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
     sums: () => attempt(() => readSums(client)),
     findLedgerProblems: () => attempt(() => findLedgerProblems(toConnection(client))),
-    finish: () => attempt(() => inTransaction(client, () => finish(client, { url, tables }))),
+    commit: () => attempt(() => commit(client, tables)),
     close: () => disconnect(client),
   };
 }
 
-async function begin(client: Client, options: TargetOptions, restart: boolean): Promise<TransferState> {
-  // Of two commands at the same time, the second one waits here and finds the marks of the first.
-  await client.query('LOCK TABLE migrations IN EXCLUSIVE MODE');
-  if (restart) await forgetUnfinished(client, options);
-  const state = await examineTarget(client, options);
-  if (state === 'new') {
-    await client.query('DELETE FROM secret_mark');
-    await createMarks(client, options.tables);
-  }
-  return state;
+async function begin(client: Client, options: TargetOptions): Promise<void> {
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  // A gateway that starts now waits for the table of owners, and gives up. Another transfer waits, and finds what this one brought.
+  await client.query(`LOCK TABLE owners, ${options.tables.map(({ name }) => name).join(', ')} IN EXCLUSIVE MODE`);
+  await refuseUsed(client, options);
+  // A gateway that was started too early may have made it. That of the source wins.
+  await client.query('DELETE FROM secret_mark');
 }
 
-interface Taking {
-  readonly name: string;
-  readonly insert: string;
-  readonly read: (position: string | null) => Batch | undefined;
-}
-
-/** The rows and the position are committed together, so that no row is copied twice. */
-async function take(client: Client, { name, insert, read }: Taking): Promise<number> {
-  // When this has the row, the last transaction of a killed run has ended.
-  const { rows: marks } = await client.query<{ position: string | null }>(
-    `SELECT position FROM ${MARK_TABLE} WHERE table_name = $1 FOR UPDATE`,
-    [name],
-  );
-  const batch = read(marks[0]?.position ?? null);
-  if (batch === undefined) return 0;
-  await client.query(insert, toLists(batch));
-  await client.query(`UPDATE ${MARK_TABLE} SET position = $2, arrived_rows = arrived_rows + $3 WHERE table_name = $1`, [
-    name,
-    batch.position,
-    batch.rows.length,
-  ]);
-  return batch.rows.length;
-}
-
-async function finish(client: Client, { url, tables }: TargetOptions): Promise<void> {
+/** Throws StoreOpenError for a database that a gateway or a command uses, or that is not empty. */
+async function refuseUsed(client: Client, { url, tables }: TargetOptions): Promise<void> {
+  refuseNewer(url, await listMigrations(client));
+  await refuseUnfinishedTransfer(client);
   await refuseLiving(client, url);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    if (name === 'secret_mark' || !(await hasTable(client, name))) continue;
+    const count = await readNumber(client, `SELECT count(*) FROM ${name}`);
+    if (count > 0) found.push(`${count} rows in ${name}`);
+  }
+  if (found.length === 0) return;
+  throw new StoreOpenError(`${showDatabase(url)} is not empty: it has ${found.join(', ')}.`);
+}
+
+async function refuseLiving(client: Client, url: string): Promise<void> {
+  if (!(await hasTable(client, 'owners'))) return;
+  const { rows } = await client.query(
+    `SELECT FROM owners WHERE seen_at > clock_timestamp() - interval '${DEAD_AFTER_S} seconds' LIMIT 1`,
+  );
+  if (rows.length === 0) return;
+  throw new StoreOpenError(
+    `${showDatabase(url)} is in use by a gateway, or was within the last ${DEAD_AFTER_S} seconds; stop it first.`,
+  );
+}
+
+async function commit(client: Client, tables: readonly SourceTable[]): Promise<void> {
   for (const { name, key, highestNumber } of tables) {
     if (highestNumber === 0n) continue;
     await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], highestNumber]);
@@ -100,7 +98,7 @@ async function finish(client: Client, { url, tables }: TargetOptions): Promise<v
     INSERT INTO deleted_keys
     SELECT DISTINCT key FROM ledger WHERE NOT EXISTS (SELECT FROM keys WHERE keys.seq = ledger.key)
       AND NOT EXISTS (SELECT FROM groups WHERE groups.seq = -ledger.key)`);
-  await client.query(`UPDATE ${MARK_TABLE} SET finished_at = clock_timestamp()`);
+  await client.query('COMMIT');
 }
 
 interface TableStatements {
@@ -111,16 +109,29 @@ interface TableStatements {
 async function prepareStatements(
   client: Client,
   tables: readonly SourceTable[],
-): Promise<{ of(name: string): TableStatements }> {
+): Promise<(table: SourceTable) => TableStatements> {
   const statements = new Map<string, TableStatements>();
   for (const table of tables) statements.set(table.name, toStatements(table, await readTypes(client, table)));
-  return {
-    of(name) {
-      const found = statements.get(name);
-      if (found === undefined) throw new Error(`the table ${name} was not named when the transfer began`);
-      return found;
-    },
+  return ({ name }) => {
+    const found = statements.get(name);
+    if (found === undefined) throw new Error(`the table ${name} was not named when the transfer began`);
+    return found;
   };
+}
+
+/** Returns the types of the columns here. Throws StoreOpenError when one is missing. */
+async function readTypes(client: Client, { name, columns }: SourceTable): Promise<readonly string[]> {
+  const { rows } = await client.query<{ column: string; type: string }>(
+    `SELECT attname AS column, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
+    [name],
+  );
+  const types = new Map(rows.map(({ column, type }) => [column, type]));
+  return columns.map((column) => {
+    const type = types.get(column);
+    if (type === undefined) throw new StoreOpenError(`The target has no column ${column} in a table ${name}.`);
+    return type;
+  });
 }
 
 function toStatements({ name, columns, key }: SourceTable, types: readonly string[]): TableStatements {
@@ -135,7 +146,7 @@ function toStatements({ name, columns, key }: SourceTable, types: readonly strin
   };
 }
 
-function toLists({ rows }: Batch): unknown[][] {
+function toLists(rows: Batch): unknown[][] {
   return (rows[0] ?? []).map((_, index) => rows.map((row) => toStorable(row[index])));
 }
 
@@ -150,18 +161,6 @@ async function readSums(client: Client): Promise<LedgerSums> {
 async function readNumber(client: Client, text: string, values: unknown[] = []): Promise<number> {
   const { rows } = await client.query<[number]>({ text, values, rowMode: 'array' });
   return rows[0]?.[0] ?? 0;
-}
-
-async function inTransaction<Result>(client: Client, work: () => Promise<Result>): Promise<Result> {
-  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-  try {
-    const result = await work();
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
 }
 
 function explain<Result>(url: string, work: () => Promise<Result>): Promise<Result> {

@@ -108,11 +108,9 @@ function countUnfinished(database: Database): number {
 
 /** The database itself lists its tables and columns, so that later migrations are included. */
 function createSource(database: Database): TransferSource {
-  const tables = listTables(database);
-  const readers = new Map(tables.map((table) => [table.name, prepareRead(database, table)]));
   return {
-    tables,
-    read: (table, position) => readers.get(table.name)?.(position),
+    tables: listTables(database),
+    read: (table) => readBatches(database, table),
     sums: () => readSums(database),
   };
 }
@@ -138,64 +136,38 @@ function describeTable(database: Database, name: string): SourceTable {
     .filter(({ place }) => place > 0)
     .sort((one, other) => one.place - other.place)
     .map(({ name }) => name);
-  const last = database
-    .prepare<[], Value[]>(
-      `SELECT ${key.join(', ')} FROM ${name} ORDER BY ${key.map((column) => `${column} DESC`).join(', ')} LIMIT 1`,
-    )
-    .raw()
-    .safeIntegers()
-    .get();
   return {
     name,
     key,
     columns: found.map(({ name }) => name),
     rows: database.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0,
-    lastPosition: last === undefined ? null : toPosition(last),
-    highestNumber: findHighestNumber(database, name, last),
+    highestNumber: findHighestNumber(database, name, key),
   };
 }
 
 /** SQLite remembers the numbers of deleted rows where they must not be reused. */
-function findHighestNumber(database: Database, name: string, [last]: readonly Value[] = []): bigint {
-  const remembered = database
-    .prepare<[string], bigint>('SELECT seq FROM sqlite_sequence WHERE name = ?')
-    .pluck()
-    .safeIntegers()
-    .get(name);
-  const present = typeof last === 'bigint' ? last : 0n;
-  return remembered !== undefined && remembered > present ? remembered : present;
+function findHighestNumber(database: Database, name: string, [first]: readonly string[]): bigint {
+  const find = (sql: string) => database.prepare<[], Value>(sql).pluck().safeIntegers().get();
+  const numbers = [
+    find(`SELECT seq FROM sqlite_sequence WHERE name = '${name}'`),
+    find(`SELECT max(${first}) FROM ${name}`),
+  ].filter((number) => typeof number === 'bigint');
+  return numbers.reduce((highest, number) => (number > highest ? number : highest), 0n);
 }
 
-function prepareRead(
-  database: Database,
-  { name, columns, key }: SourceTable,
-): (position: string | null) => Batch | undefined {
-  const keyColumns = key.join(', ');
-  const prepare = (where: string) =>
-    database
-      .prepare<string[], Value[]>(
-        `SELECT ${columns.join(', ')} FROM ${name} ${where} ORDER BY ${keyColumns} LIMIT ${BATCH_ROWS}`,
-      )
-      .raw()
-      .safeIntegers();
-  const first = prepare('');
-  // SQLite compares the texts of a position with integer columns as integers.
-  const next = prepare(`WHERE (${keyColumns}) > (${key.map(() => '?').join(', ')})`);
-  const places = key.map((column) => columns.indexOf(column));
-  return (position) => {
-    const rows = position === null ? first.all() : next.all(...fromPosition(position));
-    const last = rows.at(-1);
-    return last === undefined ? undefined : { rows, position: toPosition(places.map((place) => last[place] ?? null)) };
-  };
-}
-
-function toPosition(key: readonly Value[]): string {
-  return JSON.stringify(key.map(String));
-}
-
-function fromPosition(position: string): string[] {
-  const key: unknown = JSON.parse(position);
-  return Array.isArray(key) ? key.map(String) : [];
+function* readBatches(database: Database, { name, columns }: SourceTable): Generator<Batch> {
+  const rows = database
+    .prepare<[], Value[]>(`SELECT ${columns.join(', ')} FROM ${name}`)
+    .raw()
+    .safeIntegers();
+  let batch: Value[][] = [];
+  for (const row of rows.iterate()) {
+    batch.push(row);
+    if (batch.length < BATCH_ROWS) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }
 
 function readSums(database: Database): LedgerSums {

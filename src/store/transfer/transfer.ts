@@ -1,12 +1,11 @@
 import { showDatabase } from '../database-url.ts';
-import type { Batch, LedgerSums, SourceTable, TransferSource, TransferState, TransferTarget } from './plan.ts';
+import type { LedgerSums, SourceTable, TransferSource, TransferTarget } from './plan.ts';
 import { withIdleSource, withSourceAsItIs } from './sqlite-source.ts';
 
 export interface TransferOptions {
   readonly file: string;
   /** Includes the password. */
   readonly url: string;
-  readonly restart: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: TransferProgress) => void;
   readonly clock: () => number;
@@ -19,34 +18,36 @@ export interface TransferProgress {
 }
 
 export interface TransferReport {
-  /** False when an earlier run had finished. */
-  readonly isNew: boolean;
-  readonly resumedAtRows: number;
+  /** How many requests of dead gateways had to be closed before. */
   readonly closed: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
   readonly sums: LedgerSums;
 }
 
-export type TransferPlan = Pick<TransferReport, 'tables' | 'sums'> & {
+export interface TransferPlan {
   readonly unfinished: number;
-  readonly state: TransferState;
-};
+  readonly tables: TransferReport['tables'];
+}
 
 export class TransferMismatch extends Error {
   override readonly name = 'TransferMismatch';
 }
 
 /**
- * Copies all tables, reads every row back to compare it, and only then lets gateways use the
- * target. Continues an interrupted run. Throws StoreOpenError when it cannot begin or continue,
- * TransferMismatch when a table differs, and the reason of the signal.
+ * Copies all tables and reads every row back to compare it, in one transaction: all of it comes, or nothing. Throws
+ * StoreOpenError when it cannot begin or go on, TransferMismatch when a table differs, and the reason of the signal.
  */
 export async function transferDatabase(options: TransferOptions): Promise<TransferReport> {
   const { openTarget } = await import('./postgres-target.ts');
   return withIdleSource(options.file, options.clock, async (source, closed) => {
     const target = await openTarget({ url: options.url, tables: source.tables });
     try {
-      return { ...(await transfer(source, target, options)), closed };
+      await copy(source, target, options);
+      await target.settle();
+      const problems = [...(await compare(source, target, options)), ...(await compareSums(source, target))];
+      if (problems.length > 0) throw new TransferMismatch(describeMismatch(problems, options));
+      await target.commit();
+      return { closed, tables: source.tables.map(toCount), sums: source.sums() };
     } finally {
       await target.close();
     }
@@ -54,50 +55,33 @@ export async function transferDatabase(options: TransferOptions): Promise<Transf
 }
 
 /** Returns what `transferDatabase` would do. Throws StoreOpenError when it could not begin. */
-export async function planTransfer({ file, url }: Pick<TransferOptions, 'file' | 'url'>): Promise<TransferPlan> {
+export async function planTransfer({
+  file,
+  url,
+}: {
+  readonly file: string;
+  readonly url: string;
+}): Promise<TransferPlan> {
   const { checkTarget } = await import('./postgres-target.ts');
-  return withSourceAsItIs(file, async (source, unfinished) => {
-    const state = await checkTarget({ url, tables: source.tables });
-    return { state, unfinished, tables: source.tables.map(toCount), sums: source.sums() };
+  return withSourceAsItIs(file, async ({ tables }, unfinished) => {
+    await checkTarget({ url, tables });
+    return { unfinished, tables: tables.map(toCount) };
   });
 }
 
-async function transfer(
-  source: TransferSource,
-  target: TransferTarget,
-  options: TransferOptions,
-): Promise<Omit<TransferReport, 'closed'>> {
-  const report = { tables: source.tables.map(toCount), sums: source.sums() };
-  const state = await target.begin(options);
-  if (state === 'finished') return { ...report, isNew: false, resumedAtRows: 0 };
-  const resumedAtRows = await copy(source, target, options);
-  await target.settle();
-  const problems = [...(await compare(source, target, options)), ...(await compareSums(source, target))];
-  if (problems.length > 0) throw new TransferMismatch(describeMismatch(problems, options));
-  await target.finish();
-  return { ...report, isNew: true, resumedAtRows };
-}
-
-async function copy(
-  source: TransferSource,
-  target: TransferTarget,
-  { signal, onProgress }: TransferOptions,
-): Promise<number> {
+async function copy(source: TransferSource, target: TransferTarget, options: TransferOptions): Promise<void> {
+  const { signal, onProgress } = options;
   const ofRows = countAll(source);
-  let arrived = 0;
-  for (const table of source.tables) arrived += await target.countArrived(table);
-  const resumedAtRows = arrived;
-  onProgress({ step: 'copy', rows: arrived, ofRows });
+  let rows = 0;
+  onProgress({ step: 'copy', rows, ofRows });
   for (const table of source.tables) {
-    for (;;) {
+    for (const batch of source.read(table)) {
       signal.throwIfAborted();
-      const taken = await target.take(table, (position) => source.read(table, position));
-      if (taken === 0) break;
-      arrived += taken;
-      onProgress({ step: 'copy', rows: arrived, ofRows });
+      await target.write(table, batch);
+      rows += batch.length;
+      onProgress({ step: 'copy', rows, ofRows });
     }
   }
-  return resumedAtRows;
 }
 
 async function compare(
@@ -110,10 +94,10 @@ async function compare(
   let rows = 0;
   for (const table of source.tables) {
     let differing = 0;
-    for (const batch of readAll(source, table)) {
+    for (const batch of source.read(table)) {
       signal.throwIfAborted();
-      differing += batch.rows.length - (await target.countEqual(table, batch));
-      rows += batch.rows.length;
+      differing += batch.length - (await target.countEqual(table, batch));
+      rows += batch.length;
       onProgress({ step: 'compare', rows, ofRows });
     }
     const count = await target.count(table);
@@ -121,14 +105,6 @@ async function compare(
     if (count !== table.rows) problems.push(`${table.name}: ${count} rows, where the source has ${table.rows}.`);
   }
   return problems;
-}
-
-function* readAll(source: TransferSource, table: SourceTable): Generator<Batch> {
-  let batch = source.read(table, null);
-  while (batch !== undefined) {
-    yield batch;
-    batch = source.read(table, batch.position);
-  }
 }
 
 async function compareSums(source: TransferSource, target: TransferTarget): Promise<readonly string[]> {
@@ -141,8 +117,7 @@ async function compareSums(source: TransferSource, target: TransferTarget): Prom
 }
 
 function describeMismatch(problems: readonly string[], { url }: TransferOptions): string {
-  const what = `${showDatabase(url)} is not what the source is, and no gateway may use it:`;
-  return [what, ...problems, 'Run it again with --restart to begin anew.'].join('\n');
+  return [`${showDatabase(url)} would not be what the source is, so nothing was kept:`, ...problems].join('\n');
 }
 
 function toCount({ name, rows }: SourceTable): { name: string; rows: number } {
