@@ -73,7 +73,7 @@ function prepareOperations(owner: Owner) {
       ...ACCEPTED_LOOKUPS,
       ...ALERT_LOOKUPS,
       ...prepareOwn(owner),
-    } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
+    } satisfies Remote<Exclude<OperationName, AloneName | ChangeName>>,
     changing: {
       ...KEY_CHANGES,
       ...GROUP_CHANGES,
@@ -86,7 +86,7 @@ function prepareOperations(owner: Owner) {
       ...prepareRecovery(owner),
       ...preparePrices(owner),
       ...prepareConfirmations(owner),
-    } satisfies RemoteChanges<Pick<Operations, AloneName>>,
+    } satisfies RemoteChanges<AloneName>,
   };
 }
 

@@ -23,7 +23,7 @@ const DELETE: Statement = {
   text: 'DELETE FROM groups WHERE group_id = $1 RETURNING -seq AS seq',
 };
 
-export const GROUP_LOOKUPS: Remote<Pick<Operations, 'findGroups' | 'listGroups'>> = {
+export const GROUP_LOOKUPS: Remote<'findGroups' | 'listGroups'> = {
   async findGroups(connection, groupIds) {
     return (await Promise.all(groupIds.map((id) => connection.rows<GroupRow>(ACCOUNTS.findGroup, { id })))).flat();
   },
@@ -43,7 +43,7 @@ async function isTaken(connection: Connection, name: string, groupId: GroupId): 
   return (await connection.rows(ACCOUNTS.findNamedGroup, { name, groupId })).length > 0;
 }
 
-export const GROUP_CHANGES: RemoteChanges<Pick<Operations, 'createGroup' | 'updateGroup' | 'deleteGroup'>> = {
+export const GROUP_CHANGES: RemoteChanges<'createGroup' | 'updateGroup' | 'deleteGroup'> = {
   async createGroup(connection, draft) {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
     if (await isTaken(connection, name, groupId)) return { result: 'name taken' };

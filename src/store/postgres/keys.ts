@@ -53,7 +53,7 @@ const DELETE: Statement = {
 
 export const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
 
-export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
+export const KEY_LOOKUPS: Remote<'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'> = {
   async findKey(connection, keyId) {
     const [row] = await connection.rows<KeyRow>(ACCOUNTS.findKey, { id: keyId });
     return row ?? null;
@@ -114,7 +114,7 @@ async function insertAll<Row extends object>(
 
 type KeyChangeName = 'createKeys' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKeys';
 
-export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
+export const KEY_CHANGES: RemoteChanges<KeyChangeName> = {
   async createKeys(connection, drafts) {
     const accountIds = drafts.map(({ keyId }) => keyId);
     const conflict = await conflictOf(connection, accountIds, drafts);

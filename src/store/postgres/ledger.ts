@@ -42,7 +42,7 @@ interface Candidate {
   readonly isDue: boolean;
 }
 
-export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
+export const LEDGER_LOOKUPS: Remote<'listLedger'> = {
   async listLedger(connection, accountId, beforeSeq, limit) {
     const find = isGroupId(accountId) ? ACCOUNTS.findGroupSeq : ACCOUNTS.findKeySeq;
     const seq = await findSeq(connection, find, accountId);
@@ -50,7 +50,7 @@ export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
   },
 };
 
-export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySome'>> = {
+export const LEDGER_CHANGES: RemoteChanges<'credit' | 'carrySome'> = {
   async credit(connection, accountId, entry) {
     const unit = openLockedUnit(connection);
     const account = await unit.loadById(accountId);

@@ -9,7 +9,7 @@ import { RECORDS } from './statements.ts';
 
 type Lookup = 'find' | 'findAny' | 'findDuplicate' | 'findByIdempotencyKey' | 'list' | 'findCallers';
 
-export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
+export const LOOKUPS: Remote<Lookup> = {
   async find(connection, callers, requestId) {
     const row = await findAny(connection, requestId);
     return row !== null && callers.includes(row.caller) ? row : null;

@@ -125,7 +125,7 @@ const ENDED = unfinished('find_ended', 'AND request_id = ANY($2::text[])');
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
 /** Closes what dead processes left unfinished, which only one process does, and what has ended in this one. */
-export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'recoverSome'>> {
+export function prepareRecovery(owner: Owner): RemoteChanges<'recoverSome'> {
   return {
     async recoverSome(connection, nowMs, ended) {
       if (ended.length > 0) {
@@ -158,7 +158,7 @@ const LIST_UNFINISHED: Statement = {
 };
 
 /** Finds the own unfinished records, and what other processes ask this one about. */
-export function prepareOwn(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'listUnfinished'>> {
+export function prepareOwn(owner: Owner): Remote<'listAsked' | 'listUnfinished'> {
   return {
     listAsked: (connection) => connection.rows<AskedRow>(RECORDS.listAsked, { owner: owner.name }),
     async listUnfinished(connection, beforeMs) {
@@ -176,7 +176,7 @@ const CONFIRM: Statement = {
       SELECT seq FROM requests WHERE request_id = ANY($1::text[]) AND owner = $2 ORDER BY seq FOR NO KEY UPDATE)`,
 };
 
-export function prepareConfirmations(owner: Owner): RemoteChanges<Pick<Operations, 'doubt' | 'confirm'>> {
+export function prepareConfirmations(owner: Owner): RemoteChanges<'doubt' | 'confirm'> {
   return {
     async doubt(connection, requestId) {
       const asked = await connection.changes(RECORDS.doubt, { requestId });
@@ -202,7 +202,7 @@ const FIND_OTHER_PRICES: Statement = {
 };
 
 /** Detects processes that use different prices. */
-export function preparePrices(owner: Owner): RemoteChanges<Pick<Operations, 'comparePrices'>> {
+export function preparePrices(owner: Owner): RemoteChanges<'comparePrices'> {
   return {
     async comparePrices(connection, version) {
       await connection.changes(NOTE_PRICES, [version, owner.name]);

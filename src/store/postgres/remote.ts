@@ -1,14 +1,16 @@
-import type { Operations } from '../queue/operations.ts';
+import type { OperationName, Operations } from '../queue/operations.ts';
 import type { Committable, Connection } from './pool.ts';
 
-export type Remote<Some extends Partial<Operations>> = {
-  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
-    ? (connection: Connection, ...parameters: Parameters) => Promise<Result>
-    : never;
+export type Remote<Name extends OperationName> = {
+  readonly [Each in Name]: (
+    connection: Connection,
+    ...parameters: Parameters<Operations[Each]>
+  ) => Promise<ReturnType<Operations[Each]>>;
 };
 
-export type RemoteChanges<Some extends Partial<Operations>> = {
-  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
-    ? (connection: Connection, ...parameters: Parameters) => Promise<Committable<Result>>
-    : never;
+export type RemoteChanges<Name extends OperationName> = {
+  readonly [Each in Name]: (
+    connection: Connection,
+    ...parameters: Parameters<Operations[Each]>
+  ) => Promise<Committable<ReturnType<Operations[Each]>>>;
 };

@@ -18,14 +18,14 @@ const ADD: Statement = {
         GROUP BY key) AS sums)`,
 };
 
-export const STATS_LOOKUPS: Remote<Pick<Operations, 'listStats'>> = {
+export const STATS_LOOKUPS: Remote<'listStats'> = {
   async listStats(connection, { scopes, per, from, until }) {
     const of = (scope: string) => connection.rows<StatsRow>(UPKEEP.listStats, { scope, per, from, until });
     return (await Promise.all(scopes.map(of))).flat();
   },
 };
 
-export const STATS_CHANGES: RemoteChanges<Pick<Operations, 'addStats'>> = {
+export const STATS_CHANGES: RemoteChanges<'addStats'> = {
   async addStats(connection, rows) {
     return { result: null, last: [connection.changes(ADD, [toJson(rows)])] };
   },

@@ -12,7 +12,7 @@ const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests I
 const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
 const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM write_probes' };
 
-export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'>> =
+export const RETENTION: RemoteChanges<'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'> =
   {
     pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(RECORDS.prune, { beforeMs }) }),
     async pruneUsageSome(connection, beforeHour) {

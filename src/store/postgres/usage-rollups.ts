@@ -37,7 +37,7 @@ const FIND_IN: Statement = {
     AND is_current = 1 AND (NOT $4::boolean OR hours = ${DAY_HOURS})`,
 };
 
-export const ROLLUP_LOOKUPS: Remote<Pick<Operations, 'sumTotals' | 'listRollups'>> = {
+export const ROLLUP_LOOKUPS: Remote<'sumTotals' | 'listRollups'> = {
   async sumTotals(connection, step) {
     const { by, span, limit } = step;
     const kind = rollupsFor(step);
@@ -80,7 +80,7 @@ const COUNT_PARTS: Statement = {
 
 const PLACES = { kind: '$1::text', start: '$2::bigint', hours: '$3::bigint', least: 'least' } as const;
 
-export const ROLLUP_CHANGES: RemoteChanges<Pick<Operations, 'rollUp'>> = {
+export const ROLLUP_CHANGES: RemoteChanges<'rollUp'> = {
   async rollUp(connection, rollup) {
     const { kind, start, hours } = rollup;
     // What comes after the lock sees all that was written before it.

@@ -14,7 +14,7 @@ const SUMS = {
   month: mapValues(per('month'), toNumbered),
 } satisfies Record<UsageQuery['per'], unknown>;
 
-export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'sumGroupUsage' | 'findUsageSpan'>> = {
+export const USAGE_LOOKUPS: Remote<'sumUsage' | 'sumGroupUsage' | 'findUsageSpan'> = {
   sumUsage: (connection, caller, per, span, limit) =>
     connection.rows<UsageSumRow>(SUMS[per][caller === null ? 'ofAll' : 'ofCaller'], { ...span, limit, whose: caller }),
   sumGroupUsage: (connection, groupId, per, span, limit) =>
