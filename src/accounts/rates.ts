@@ -171,7 +171,7 @@ function isOfGroup({ group }: RateStanding, kind: RateKind): boolean {
 }
 
 /** Tokens are given back before the minute is over, requests are not. */
-function isFinal({ rates }: Pick<Refused, 'rates'>): boolean {
+function isFinal({ rates }: Refused): boolean {
   return exceedingOf(0, rates) === 'requests';
 }
 

@@ -134,7 +134,7 @@ function toCandidate(backend: RoutedBackend): Candidate {
 }
 
 /** Returns whether all backends of the route get the request as it was made. */
-export function isOfOneKind({ backends, alike }: Pick<Route, 'backends' | 'alike'>): boolean {
+export function isOfOneKind({ backends, alike }: Route): boolean {
   return backends.length === alike.length;
 }
 

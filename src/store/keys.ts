@@ -78,10 +78,7 @@ export interface KeyLimits extends RateLimits {
   readonly spendPerMonthMicro: number | null;
 }
 
-export interface KeyDraft {
-  readonly keyId: KeyId;
-  readonly groupId: GroupId | null;
-  readonly secret: KeySecret;
+export interface AccountDraft {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
@@ -91,13 +88,22 @@ export interface KeyDraft {
   readonly creditsMicro: number | null;
 }
 
-export interface KeyChange {
+export interface KeyDraft extends AccountDraft {
+  readonly keyId: KeyId;
+  readonly groupId: GroupId | null;
+  readonly secret: KeySecret;
+}
+
+export interface GroupChange {
   readonly name?: string;
-  readonly groupId?: GroupId | null;
   readonly isDisabled?: boolean;
   readonly expiresAtMs?: number | null;
   readonly models?: readonly string[] | null;
   readonly limits?: Partial<KeyLimits>;
+}
+
+export interface KeyChange extends GroupChange {
+  readonly groupId?: GroupId | null;
 }
 
 /** A key or a group. */
@@ -177,22 +183,27 @@ export interface LedgerPage {
   readonly hasMore: boolean;
 }
 
-export interface UsageQuery {
+export interface UsageSpan {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly per: 'hour' | 'day' | 'month';
+}
+
+export interface UsageQuery extends UsageSpan {
   /** Includes all of its HMACs. Undefined selects all callers, which only the operator may do. */
   readonly caller?: Identity;
   /** Requests that ran while their key belonged to this group, or to any. */
   readonly group?: GroupId | 'any';
-  readonly fromMs: number;
-  readonly untilMs: number;
-  readonly per: 'hour' | 'day' | 'month';
   /** With more rows than this, some of them are returned, and more than so many. */
   readonly atMost?: number;
 }
 
 export type UsageTotalBy = 'key' | 'group' | 'model' | 'time';
 
-export interface UsageTotalsQuery extends Omit<UsageQuery, 'group' | 'atMost'> {
+export interface UsageTotalsQuery extends UsageSpan {
+  /** Not by group for a caller. */
   readonly by: UsageTotalBy;
+  readonly caller?: Identity;
   readonly group?: GroupId;
   readonly model?: string;
   readonly limit: number;
@@ -204,30 +215,33 @@ export interface UsageTotals {
   readonly hasMore: boolean;
 }
 
-export interface UsageTotal extends Pick<
-  UsageRow,
-  'requests' | 'failed' | 'cancelled' | 'inputTokens' | 'outputTokens' | 'costMicro' | 'durationMs'
-> {
+export interface UsageSums {
+  readonly requests: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costMicro: number;
+  readonly durationMs: number;
+}
+
+export interface UsageTotal extends UsageSums {
   /** A caller, the id of a group, a model, or a time in milliseconds as text. */
   readonly name: string;
 }
 
-export interface UsageRow {
+export interface DetailedSums extends UsageSums {
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+}
+
+export interface UsageRow extends DetailedSums {
   readonly startMs: number;
   readonly caller: string;
   /** Only in the usage of groups. */
   readonly groupId?: GroupId;
   readonly model: string;
-  readonly requests: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly costMicro: number;
-  readonly durationMs: number;
 }
 
 export interface RateVerdict {
@@ -268,11 +282,9 @@ export interface GroupStore {
   listGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<LedgerPage | undefined>;
 }
 
-export interface GroupDraft extends Omit<KeyDraft, 'keyId' | 'secret' | 'groupId'> {
+export interface GroupDraft extends AccountDraft {
   readonly groupId: GroupId;
 }
-
-export type GroupChange = Omit<KeyChange, 'groupId'>;
 
 export interface StoredGroup extends StoredAccount {
   readonly groupId: GroupId;

@@ -1,7 +1,7 @@
 import type { GroupId } from '../contract/ids.ts';
 import type { RequestCounts } from '../core/request-stats.ts';
 import type { Identity } from '../identity/identities.ts';
-import type { UsageQuery } from './keys.ts';
+import type { UsageSpan } from './keys.ts';
 
 /** How long requests of callers, of groups and of all took, and which were refused. */
 export interface RequestStatsStore {
@@ -22,7 +22,7 @@ export interface RequestStats {
   readonly counts: RequestCounts;
 }
 
-export interface RequestStatsQuery extends Pick<UsageQuery, 'per' | 'fromMs' | 'untilMs'> {
+export interface RequestStatsQuery extends UsageSpan {
   readonly of: Identity | GroupId | 'all';
 }
 

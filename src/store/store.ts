@@ -165,12 +165,15 @@ export interface RecordQuery {
   readonly untilMs?: number;
 }
 
-export interface RecordPage {
-  /** May be fewer than the limit, even none, while older records may fit. */
-  readonly records: readonly StoredRecord[];
+export interface PageEnd {
   readonly hasMore: boolean;
   /** The `after` of the next page; null when the page is empty and the last. */
   readonly lastId: RequestId | null;
+}
+
+export interface RecordPage extends PageEnd {
+  /** May be fewer than the limit, even none, while older records may fit. */
+  readonly records: readonly StoredRecord[];
 }
 
 /** What the operator sees and does, of all callers. */
@@ -195,6 +198,6 @@ export interface OwnedRecord extends StoredRecord {
   readonly groupId: GroupId | null;
 }
 
-export interface OperatorPage extends Omit<RecordPage, 'records'> {
+export interface OperatorPage extends PageEnd {
   readonly records: readonly OwnedRecord[];
 }

@@ -31,7 +31,7 @@ export function readSummary({ model, unique, thinkTags, nowS }: SummaryOptions):
 }
 
 /** Returns the text of a summary. Throws ApiError when it failed, was filtered or is empty. */
-export function summaryOf({ response, failure }: Pick<Translator, 'response' | 'failure'>): string {
+export function summaryOf({ response, failure }: Translator): string {
   if (failure !== null) throw failure;
   const reason = response.incomplete_details?.reason;
   const text = response.output_text.trim();

@@ -68,7 +68,7 @@ export function costOfTokens(
 }
 
 /** Returns the millionths to reserve before a request runs, as if all input were of the dearest kind. */
-export function holdOf(price: Price, expected: Pick<TokenCounts, 'inputTokens' | 'outputTokens'>): number {
+export function holdOf(price: Price, expected: TokenCounts): number {
   const { inputParts, cachedInputParts, cacheWriteParts } = price;
   return costOfTokens({ ...price, inputParts: max(max(inputParts, cachedInputParts), cacheWriteParts) }, expected);
 }

@@ -119,6 +119,6 @@ function weightOf(logprob: LogProb): number {
   return logprob.top_logprobs.reduce((sum, other) => sum + ALTERNATIVE_WEIGHT + weightOfToken(other), weight);
 }
 
-function weightOfToken({ token, bytes }: Pick<TopLogProb, 'token' | 'bytes'>): number {
+function weightOfToken({ token, bytes }: TopLogProb): number {
   return token.length + BYTE_WEIGHT * bytes.length;
 }

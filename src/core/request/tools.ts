@@ -314,7 +314,7 @@ function offersOf<Type extends ClientTool['type']>(
   return TOOLS[type](tool, place);
 }
 
-function toHosted({ type }: Pick<ToolParam, 'type'>, { path }: ToolPlace): Hosted {
+function toHosted({ type }: ToolParam, { path }: ToolPlace): Hosted {
   return { hosted: type, path };
 }
 

@@ -28,8 +28,6 @@ export type PaidRow =
   | { readonly kind: 'late'; readonly rates: null }
   | { readonly kind: Refusal; readonly ofGroup: boolean; readonly rates: RateStanding | null };
 
-type Settled = Pick<RecordRow, 'requestId' | 'key' | 'groupId' | 'heldMicro' | 'costMicro'>;
-
 type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
 
 /** The key, and its group if it has one. */
@@ -64,7 +62,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     return 'refused' in payers ? payers : { refused: null, ofGroup: false, rates: count(payers, tokens, atMs) };
   }
 
-  function correctRate(record: Pick<Settled, 'key' | 'groupId'>, correction: RateCorrection | null): void {
+  function correctRate(record: RecordRow, correction: RateCorrection | null): void {
     if (correction === null) return;
     for (const account of payersOf(record)) {
       const counts = correctTokens(account, correction);
@@ -111,7 +109,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
   }
 
   /** Each record is settled once: when it becomes final or is deleted. */
-  function settleHold({ requestId, ...record }: Settled, atMs: number): void {
+  function settleHold(record: RecordRow, atMs: number): void {
     const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
     if (record.key === null || (heldMicro === 0 && costMicro === 0)) return;
     for (const account of payersOf(record)) {
@@ -119,7 +117,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
       const settled = settle(account, { heldMicro, costMicro, atMs });
       funds.write(key, settled.funds);
       if (balanceMicro === null) continue;
-      const entry = { key, requestId, createdAtMs: atMs };
+      const entry = { key, requestId: record.requestId, createdAtMs: atMs };
       funds.enter({ ...entry, kind: 'release', amountMicro: heldMicro });
       funds.enter({ ...entry, kind: 'settle', amountMicro: -settled.chargedMicro });
     }
@@ -141,7 +139,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
   }
 
   /** Either may have been deleted meanwhile, with its ledger. */
-  function payersOf({ key, groupId }: Pick<RecordRow, 'key' | 'groupId'>): readonly Account[] {
+  function payersOf({ key, groupId }: RecordRow): readonly Account[] {
     const payers = [key === null ? undefined : funds.of(key), groupId === null ? undefined : funds.find(groupId)];
     return payers.filter((payer) => payer !== undefined);
   }

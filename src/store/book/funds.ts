@@ -80,10 +80,13 @@ export function reserve(funds: Funds, heldMicro: number): Funds {
   };
 }
 
-export interface Settlement {
-  readonly heldMicro: number;
+export interface Charge {
   readonly costMicro: number;
   readonly atMs: number;
+}
+
+export interface Settlement extends Charge {
+  readonly heldMicro: number;
 }
 
 /**
@@ -116,10 +119,7 @@ export function settle(
  * Takes a charge back. A day or month that has ended keeps its sum. `refundedMicro` is less only at
  * the limit of the safe integers.
  */
-export function refund(
-  funds: Funds,
-  { costMicro, atMs }: Pick<Settlement, 'costMicro' | 'atMs'>,
-): { funds: Funds; refundedMicro: number } {
+export function refund(funds: Funds, { costMicro, atMs }: Charge): { funds: Funds; refundedMicro: number } {
   const { balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = funds;
   const refundedMicro = Math.min(costMicro, MAX - heldMicro - (balanceMicro ?? 0));
   const lessOf = (spentMicro: number): number => Math.max(0, spentMicro - refundedMicro);

@@ -17,7 +17,14 @@ import type { RemoteEngine } from '../queue/operations.ts';
 import { createRequestStatsCalls } from './request-stats.ts';
 import { listRecords } from './pages.ts';
 import { prune } from './pruning.ts';
-import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
+import {
+  toDraftRow,
+  toOutcomeRow,
+  toRecord,
+  type IdempotencyKeyRow,
+  type IdempotencyRow,
+  type RecordRow,
+} from '../rows/records.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 const LIST: CallOptions = { isLookup: true, isList: true };
@@ -30,7 +37,7 @@ const PROBE_HOLDS_MS = 200;
 export interface EngineStoreParts {
   readonly engine: RemoteEngine;
   readonly queue: BatchQueue;
-  readonly health: Pick<Health, 'isFailing'>;
+  readonly health: Health;
   readonly clock: () => number;
   readonly log: StoreLog;
   readonly hearCancels?: Store['hearCancels'];
@@ -182,7 +189,7 @@ function toCandidates(caller: Identity, idempotency: Idempotency | undefined): r
   });
 }
 
-function pair(caller: Identity, key: Identity): readonly Omit<IdempotencyRow, 'body'>[] {
+function pair(caller: Identity, key: Identity): readonly IdempotencyKeyRow[] {
   return caller.flatMap((caller, index) => {
     const idempotencyKey = key[index];
     return idempotencyKey === undefined ? [] : [{ caller, idempotencyKey }];

@@ -1,6 +1,6 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import { firstRequestIdAt } from '../../core/ids.ts';
-import type { RecordPage, RecordQuery } from '../store.ts';
+import type { PageEnd, RecordQuery } from '../store.ts';
 import type { ListedRows, ListStep } from '../rows/list-query.ts';
 import type { RecordRow } from '../rows/records.ts';
 
@@ -14,7 +14,7 @@ export function toPage<Row>(found: readonly Row[], limit: number): Page<Row> {
   return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-export interface RowPage extends Omit<RecordPage, 'records'> {
+export interface RowPage extends PageEnd {
   readonly rows: readonly RecordRow[];
 }
 
@@ -50,7 +50,7 @@ function newerOf(one: RequestId | null, other: RequestId | null): RequestId | nu
 /** Greater than every id. */
 const END = 'req_g';
 
-function toSpan({ after, fromMs, untilMs }: RecordQuery): Pick<ListStep, 'from' | 'before'> {
+function toSpan({ after, fromMs, untilMs }: RecordQuery): { readonly from: string; readonly before: string } {
   const until = untilMs === undefined ? END : firstRequestIdAt(untilMs);
   return {
     from: fromMs === undefined ? '' : firstRequestIdAt(fromMs),

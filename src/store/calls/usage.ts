@@ -18,7 +18,7 @@ export async function listUsage(
   { caller, group, fromMs, untilMs, per, atMost = Number.MAX_SAFE_INTEGER }: UsageQuery,
   signal: StopSignal | undefined,
 ): Promise<readonly UsageRow[]> {
-  const { from: firstHour, until: endHour } = await findSpan(queue, { fromMs, untilMs });
+  const { from: firstHour, until: endHour } = await findSpan(queue, fromMs, untilMs);
   const isOwn = caller !== undefined || (group !== undefined && group !== 'any');
   const stepHours = isOwn ? STEP_HOURS.own : STEP_HOURS.all;
   const limit = Math.min(atMost + 1, Number.MAX_SAFE_INTEGER);
@@ -48,7 +48,7 @@ export async function listUsageTotals(
   { by, caller, group, model, fromMs, untilMs, per, limit }: UsageTotalsQuery,
   signal: StopSignal | undefined,
 ): Promise<UsageTotals> {
-  const span = await findSpan(queue, { fromMs, untilMs });
+  const span = await findSpan(queue, fromMs, untilMs);
   const [name = null] = caller ?? [];
   const step = { by, per, caller: name, groupId: group ?? null, model: model ?? null, span, limit: limit + 1 };
   const sum = (step: TotalsStep) => {
@@ -124,10 +124,7 @@ export async function rollUpUsage(queue: BatchQueue, nowMs: number): Promise<boo
 }
 
 /** The hours of a time in which there is usage. */
-async function findSpan(
-  queue: BatchQueue,
-  { fromMs, untilMs }: Pick<UsageQuery, 'fromMs' | 'untilMs'>,
-): Promise<HourSpan> {
+async function findSpan(queue: BatchQueue, fromMs: number, untilMs: number): Promise<HourSpan> {
   const known = await queue.call(['findUsageSpan'], LOOKUP);
   return {
     from: Math.max(known.from, Math.floor(fromMs / HOUR_MS)),

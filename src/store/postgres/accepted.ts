@@ -1,4 +1,3 @@
-import type { Operations } from '../queue/operations.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { UPKEEP } from './statements.ts';
 

@@ -1,5 +1,4 @@
 import type { SpendingRow } from '../rows/alerts.ts';
-import type { Operations } from '../queue/operations.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { UPKEEP } from './statements.ts';
 

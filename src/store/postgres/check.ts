@@ -37,7 +37,9 @@ async function checkVia(client: Client, url: string): Promise<DatabaseCheck> {
   }
   await refuseUnfinishedTransfer(client);
   const connection = toConnection(client);
-  const [counts = { records: 0, keys: 0 }] = await connection.rows<Omit<DatabaseCheck, 'problems'>>(COUNT);
+  const [counts = { records: 0, keys: 0 }] = await connection.rows<{ readonly records: number; readonly keys: number }>(
+    COUNT,
+  );
   return { ...counts, problems: await findLedgerProblems(connection) };
 }
 

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../queue/operations.ts';
+import type { Mode, Operation, OperationName, RemoteEngine, Reply } from '../queue/operations.ts';
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';

@@ -1,5 +1,4 @@
 import type { GroupId } from '../../contract/ids.ts';
-import type { Operations } from '../queue/operations.ts';
 import type { GroupRow } from '../rows/keys.ts';
 import { GROUP_UPDATES } from '../sql/accounts.ts';
 import { findSeq, LOCK_NAMES, NOTE_DELETED } from './keys.ts';

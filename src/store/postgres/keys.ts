@@ -1,7 +1,6 @@
 import type { AccountId, KeyId } from '../../contract/ids.ts';
 import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work.ts';
 import { isGroupId } from '../../core/ids.ts';
-import type { Operations } from '../queue/operations.ts';
 import { KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
 import { KEY_UPDATES } from '../sql/accounts.ts';
 import type { KeyChange } from '../keys.ts';

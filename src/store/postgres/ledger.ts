@@ -1,6 +1,5 @@
 import type { LedgerEntry } from '../keys.ts';
 import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
-import type { Operations } from '../queue/operations.ts';
 import { findSeq } from './keys.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';

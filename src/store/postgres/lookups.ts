@@ -1,5 +1,4 @@
 import type { RequestId } from '../../contract/ids.ts';
-import type { Operations } from '../queue/operations.ts';
 import { toListedRows, toListQueries } from '../rows/list-query.ts';
 import type { RecordRow } from '../rows/records.ts';
 import { POSTGRES } from '../sql/dialect.ts';
@@ -36,7 +35,7 @@ export const LOOKUPS: Remote<Lookup> = {
     return toListedRows(found, step.limit, last?.requestId ?? null);
   },
   async findCallers(connection, prefix, limit) {
-    const rows = await connection.rows<Pick<RecordRow, 'caller'>>(RECORDS.findCallers, { prefix, limit });
+    const rows = await connection.rows<{ readonly caller: string }>(RECORDS.findCallers, { prefix, limit });
     return rows.map(({ caller }) => caller);
   },
 };

@@ -7,7 +7,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../book/charges.ts';
-import type { Operations } from '../queue/operations.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
 import { writeRecords } from './changes.ts';
@@ -162,7 +161,10 @@ export function prepareOwn(owner: Owner): Remote<'listAsked' | 'listUnfinished'>
   return {
     listAsked: (connection) => connection.rows<AskedRow>(RECORDS.listAsked, { owner: owner.name }),
     async listUnfinished(connection, beforeMs) {
-      const rows = await connection.rows<Pick<AskedRow, 'requestId'>>(LIST_UNFINISHED, [owner.name, beforeMs]);
+      const rows = await connection.rows<{ readonly requestId: AskedRow['requestId'] }>(LIST_UNFINISHED, [
+        owner.name,
+        beforeMs,
+      ]);
       return rows.map(({ requestId }) => requestId);
     },
   };

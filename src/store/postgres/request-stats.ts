@@ -1,4 +1,3 @@
-import type { Operations } from '../queue/operations.ts';
 import type { StatsRow } from '../rows/request-stats.ts';
 import { toJson, type Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';

@@ -1,4 +1,3 @@
-import type { Operations } from '../queue/operations.ts';
 import {
   cover,
   DAY_HOURS,
@@ -33,7 +32,7 @@ const COMPILE_NOTHING: Statement = { name: 'compile_nothing', text: 'SET jit = o
 
 const FIND_IN: Statement = {
   name: 'find_rollups',
-  text: `SELECT start, hours FROM usage_rollups WHERE kind = $1 AND start >= $2 AND until <= $3
+  text: `SELECT kind, start, hours FROM usage_rollups WHERE kind = $1 AND start >= $2 AND until <= $3
     AND is_current = 1 AND (NOT $4::boolean OR hours = ${DAY_HOURS})`,
 };
 

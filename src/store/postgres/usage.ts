@@ -1,5 +1,4 @@
 import type { UsageQuery } from '../keys.ts';
-import type { Operations } from '../queue/operations.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 import { POSTGRES } from '../sql/dialect.ts';
 import { usageStatements } from '../sql/usage.ts';

@@ -31,7 +31,7 @@ export interface Confirmations {
 /** An owner in another process that is not told at once looks every half second. */
 const LOOK_EVERY_MS = 20;
 
-export function createConfirmations(queue: Pick<BatchQueue, 'call' | 'answerWithinMs'>): Confirmations {
+export function createConfirmations(queue: BatchQueue): Confirmations {
   const accepted = new Set<RequestId>();
   const asking = new Map<RequestId, Promise<RecordRow | undefined>>();
 

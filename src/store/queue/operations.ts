@@ -16,7 +16,15 @@ import type {
   KeyRow,
 } from '../rows/keys.ts';
 import type { ListedRows, ListStep } from '../rows/list-query.ts';
-import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from '../rows/records.ts';
+import type {
+  AskedRow,
+  CancelRow,
+  DraftRow,
+  IdempotencyKeyRow,
+  IdempotencyRow,
+  OutcomeRow,
+  RecordRow,
+} from '../rows/records.ts';
 import type { StatsRow, StatsStep } from '../rows/request-stats.ts';
 import type { Rollup, TotalRow, TotalsStep } from '../rows/usage-rollups.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
@@ -44,7 +52,7 @@ export interface Operations {
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
-  findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null;
+  findByIdempotencyKey(candidates: readonly IdempotencyKeyRow[]): RecordRow | null;
   list(step: ListStep): ListedRows;
   /** Returns the own records that other processes ask about. */
   listAsked(): readonly AskedRow[];

@@ -83,18 +83,18 @@ export interface GroupDraftRow extends AccountDraftRow {
   readonly groupId: GroupId;
 }
 
-/** The lists of keys; null selects all. */
-export interface KeyFilter {
+/** Null selects all. */
+export interface GroupFilter {
   readonly name: string | null;
-  readonly groupId: GroupId | null;
   /** In lower case. */
   readonly search: string | null;
+}
+
+export interface KeyFilter extends GroupFilter {
+  readonly groupId: GroupId | null;
   /** Selects those known by the previous secret alone. */
   readonly isOfPrevious: 0 | 1;
 }
-
-/** The list of groups; null selects all. */
-export type GroupFilter = Pick<KeyFilter, 'name' | 'search'>;
 
 /** Why a change of a key or a group was not made. */
 export type Conflict = 'name taken' | 'no group';

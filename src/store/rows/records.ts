@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
-import type { Hold } from '../keys.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
 export interface DraftRow {
@@ -17,9 +16,12 @@ export interface DraftRow {
   readonly deadlineMs: number;
 }
 
-export interface IdempotencyRow {
+export interface IdempotencyKeyRow {
   readonly caller: string;
   readonly idempotencyKey: string;
+}
+
+export interface IdempotencyRow extends IdempotencyKeyRow {
   readonly body: string;
 }
 
@@ -186,7 +188,7 @@ export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly 
 
 /** Returns the record of a draft as it begins. */
 export function toNewRecord(
-  { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: DraftRow & Partial<Pick<Hold, 'heldMicro'>>,
+  { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: DraftRow & { readonly heldMicro?: number },
   row: Pick<RecordRow, 'seq' | 'key' | 'groupId'>,
 ): RecordRow {
   return {

@@ -1,5 +1,5 @@
 import type { GroupId } from '../../contract/ids.ts';
-import type { UsageQuery, UsageTotal, UsageTotalBy } from '../keys.ts';
+import type { UsageQuery, UsageSums, UsageTotalBy } from '../keys.ts';
 import type { HourSpan } from './usage.ts';
 
 /** How usage is summed up over whole days: by one name, of all callers or of each group. */
@@ -40,11 +40,10 @@ export interface TotalsStep {
 }
 
 /** By time, the name is the hour in which it starts. */
-export type TotalRow = Sums & WholeSums & { readonly name: string | number };
+export type TotalRow = UsageSums & WholeSums & { readonly name: string | number };
 
-type Sums = Omit<UsageTotal, 'name'>;
 /** The sums of all names, also of those beyond the limit. */
-type WholeSums = { readonly [Name in keyof Sums as `whole_${Name}`]: number };
+type WholeSums = { readonly [Name in keyof UsageSums as `whole_${Name}`]: number };
 
 const TOTAL_COLUMNS = {
   requests: 'requests',
@@ -54,7 +53,7 @@ const TOTAL_COLUMNS = {
   outputTokens: 'output_tokens',
   costMicro: 'cost_micro',
   durationMs: 'duration_ms',
-} as const satisfies { readonly [Name in keyof Sums]: string };
+} as const satisfies { readonly [Name in keyof UsageSums]: string };
 
 const COLUMNS = Object.values(TOTAL_COLUMNS);
 const SELECTED = Object.entries(TOTAL_COLUMNS).flatMap(([name, column]) => [
@@ -71,7 +70,7 @@ export function rollupsFor(step: TotalsStep): RollupKind | undefined {
 }
 
 /** Returns what the usage is limited to, in the order of the placeholders. */
-export function filtersOf({ caller, groupId, model }: Pick<TotalsStep, 'caller' | 'groupId' | 'model'>) {
+export function filtersOf({ caller, groupId, model }: TotalsStep) {
   const filters = [
     { column: 'caller', rolled: 'name', value: caller },
     { column: 'group_id', rolled: 'group_id', value: groupId },
@@ -80,20 +79,20 @@ export function filtersOf({ caller, groupId, model }: Pick<TotalsStep, 'caller' 
   return filters.filter(({ value }) => value !== null);
 }
 
-function isOfGroups({ by, groupId }: Pick<TotalsStep, 'by' | 'groupId'>): boolean {
+function isOfGroups({ by, groupId }: TotalsStep): boolean {
   return groupId !== null || by === 'group';
 }
 
 /** Returns the largest rollups in a span that do not overlap, and the hours between them. */
-export function cover<Found extends Omit<Rollup, 'kind'>>(
+export function cover(
   span: HourSpan,
-  found: readonly Found[],
-): { readonly rollups: readonly Found[]; readonly hours: readonly HourSpan[] } {
-  const largest = new Map<number, Found>();
+  found: readonly Rollup[],
+): { readonly rollups: readonly Rollup[]; readonly hours: readonly HourSpan[] } {
+  const largest = new Map<number, Rollup>();
   for (const rollup of found) {
     if (rollup.hours > (largest.get(rollup.start)?.hours ?? 0)) largest.set(rollup.start, rollup);
   }
-  const rollups: Found[] = [];
+  const rollups: Rollup[] = [];
   const hours: HourSpan[] = [];
   let { from } = span;
   for (const rollup of [...largest.values()].sort((one, other) => one.start - other.start)) {
@@ -133,7 +132,7 @@ export function partsOf({ kind, start, hours }: Rollup): readonly Rollup[] {
 
 /** Returns the statement that makes a rollup, with the placeholders of its kind, its start and its hours. */
 export function toRollUp(
-  { kind, hours }: Pick<Rollup, 'kind' | 'hours'>,
+  { kind, hours }: Rollup,
   of: { readonly kind: string; readonly start: string; readonly hours: string; readonly least: 'min' | 'least' },
 ): string {
   const isDay = hours === DAY_HOURS;

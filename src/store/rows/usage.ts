@@ -1,11 +1,9 @@
 import type { GroupId } from '../../contract/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { UsageRow } from '../keys.ts';
+import type { DetailedSums, UsageRow } from '../keys.ts';
 import type { RecordRow } from './records.ts';
 
-type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'groupId' | 'model'>;
-
-export interface UsageSumRow extends UsageSums {
+export interface UsageSumRow extends DetailedSums {
   readonly startHour: number;
   readonly caller: string;
   readonly model: string;
@@ -36,7 +34,7 @@ export function countedName(table: string, whose: string, model: string): string
     THEN ${model} ELSE '${OTHER_MODELS}' END`;
 }
 
-const SUM_COLUMNS: { readonly [Name in keyof UsageSums]: string } = {
+const SUM_COLUMNS: { readonly [Name in keyof DetailedSums]: string } = {
   requests: 'requests',
   failed: 'failed',
   cancelled: 'cancelled',
@@ -76,8 +74,8 @@ export function toUsageSum(closed: RecordRow, times: 1 | -1): UsageSumRow {
 }
 
 /** Adds two sums, which stay within the safe integers whatever backends report. */
-export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row {
-  const add = (name: keyof UsageSums) => Math.min(one[name] + other[name], Number.MAX_SAFE_INTEGER);
+export function addSums<Row extends DetailedSums>(one: Row, other: DetailedSums): Row {
+  const add = (name: keyof DetailedSums) => Math.min(one[name] + other[name], Number.MAX_SAFE_INTEGER);
   return {
     ...one,
     requests: add('requests'),

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../rows/list-query.ts';
-import type { IdempotencyRow, RecordRow } from '../rows/records.ts';
+import type { IdempotencyKeyRow, RecordRow } from '../rows/records.ts';
 import { prepareNamed } from './named.ts';
 import { RECORDS } from './statements.ts';
 
@@ -23,9 +23,9 @@ export function prepareLists(database: Database) {
     return toListedRows(found, step.limit, last?.requestId ?? null);
   }
 
-  const selectByKey = prepareNamed<Omit<IdempotencyRow, 'body'>, RecordRow>(database, RECORDS.findByIdempotencyKey);
+  const selectByKey = prepareNamed<IdempotencyKeyRow, RecordRow>(database, RECORDS.findByIdempotencyKey);
 
-  function findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null {
+  function findByIdempotencyKey(candidates: readonly IdempotencyKeyRow[]): RecordRow | null {
     const found = candidates.flatMap((candidate) => selectByKey.get(candidate) ?? []);
     return found.sort((one, other) => other.seq - one.seq)[0] ?? null;
   }

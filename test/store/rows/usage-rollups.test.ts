@@ -5,10 +5,14 @@ import { runs } from '../../support/property.ts';
 
 const DAY = 24;
 
+function toRollup(start: number, hours: number): Rollup {
+  return { kind: 'model', start, hours };
+}
+
 describe('the rollups of usage', () => {
   it('cover a span with the largest that are there, and the hours between them', () => {
-    const found = [DAY, 2 * DAY, 3 * DAY, 4 * DAY, 9 * DAY].map((start) => ({ start, hours: DAY }));
-    const four = { start: 4 * DAY, hours: 4 * DAY };
+    const found = [DAY, 2 * DAY, 3 * DAY, 4 * DAY, 9 * DAY].map((start) => toRollup(start, DAY));
+    const four = toRollup(4 * DAY, 4 * DAY);
     expect(cover({ from: 20, until: 9 * DAY + 5 }, [...found.slice(0, 4), four])).to.deep.equal({
       rollups: [...found.slice(0, 3), four],
       hours: [
