@@ -17,18 +17,6 @@ export interface JsonSize {
   readonly values: number;
   /** What is too much, as the end of a sentence. Nothing behind it has been counted. */
   readonly excess: string | undefined;
-  /** The longest list that is a field of the whole, if there is one. Whether it is JSON is not known. */
-  readonly list: ListPlace | undefined;
-}
-
-/** Where a list is in the bytes of a text. */
-export interface ListPlace {
-  /** The index of the bracket that opens it. */
-  readonly start: number;
-  /** The index behind the bracket that closes it. */
-  readonly end: number;
-  /** The indexes of the commas between its items. */
-  readonly commas: readonly number[];
 }
 
 /** Returns what is too much about JSON of more than 256 KiB, as the end of a sentence. */
@@ -41,7 +29,7 @@ export function sizeOf(bytes: Buffer, maxValues = Infinity): JsonSize {
   return bytes.length <= UNMEASURED_BYTES ? UNMEASURED : measureJson(bytes, maxValues);
 }
 
-const UNMEASURED: JsonSize = { values: 0, excess: undefined, list: undefined };
+const UNMEASURED: JsonSize = { values: 0, excess: undefined };
 
 /** As `excessOf`, of a text. */
 export function excessOfText(text: string): string | undefined {
@@ -53,16 +41,12 @@ export function readBoundedJson(text: string): unknown {
   return excessOfText(text) === undefined ? readJson(text) : undefined;
 }
 
-const OPENING = '['.charCodeAt(0);
-
 /** Looks at each byte once. */
 export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
   let depth = 0;
   let containers = 0;
   let names = 0;
   let commas = 0;
-  let open: { readonly start: number; readonly commas: number[] } | undefined;
-  let list: ListPlace | undefined;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -72,20 +56,15 @@ export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
       case 0x7b: // {
         depth++;
         containers++;
-        if (depth === 2) open = bytes[at] === OPENING ? { start: at, commas: [] } : undefined;
         if (depth > MAX_DEPTH) return excess(`is nested deeper than ${MAX_DEPTH} levels`);
         if (containers > MAX_CONTAINERS) return excess(`has more than ${MAX_CONTAINERS} arrays and objects`);
         break;
       case 0x5d: // ]
       case 0x7d: // }
         depth--;
-        if (depth !== 1 || open === undefined) break;
-        if (list === undefined || at - open.start >= list.end - list.start) list = { ...open, end: at + 1 };
-        open = undefined;
         break;
       case 0x2c: // ,
         commas++;
-        if (depth === 2) open?.commas.push(at);
         if (commas > maxValues) return excess(`has more than ${maxValues} values`);
         break;
       case 0x3a: // :
@@ -95,10 +74,10 @@ export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
       default:
     }
   }
-  return { values: commas + containers, excess: undefined, list };
+  return { values: commas + containers, excess: undefined };
 
   function excess(words: string): JsonSize {
-    return { values: commas + containers, excess: words, list: undefined };
+    return { values: commas + containers, excess: words };
   }
 }
 
