@@ -377,7 +377,6 @@ export function plainFieldOf(field: Dialect['reasoningField']): Exclude<Dialect[
   return field === 'as-used' ? 'reasoning_content' : field;
 }
 
-/** Whether this is the name of a built-in kind of backend. */
 export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);
 }

@@ -53,7 +53,6 @@ function isSmall(name: string, value: unknown): boolean {
   return json.length <= MAX_SMALL_LENGTH && !LONG_INTEGER.test(json);
 }
 
-/** Whether the chat request has been encoded. */
 export function isEncoded(chat: ChatBody): chat is EncodedChat {
   return 'bulk' in chat;
 }

@@ -76,7 +76,6 @@ export function messageInRecord(code: ErrorCode): string {
   return code === 'rate_limit_exceeded' ? "The backend's rate limit is reached." : ERRORS[code].message;
 }
 
-/** True for a code of the table. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERRORS, value);
 }

@@ -4,11 +4,9 @@ export interface FairQueue<Entry> {
   add(owner: string, entry: Entry): void;
   /** Lets all other owners that wait go first. */
   putLast(owner: string): void;
-  /** Removes the next entry and returns it; undefined if there is none. */
   next(): Entry | undefined;
 }
 
-/** Returns an empty queue. */
 export function createFairQueue<Entry>(): FairQueue<Entry> {
   const entriesOf = new Map<string, Entry[]>();
 

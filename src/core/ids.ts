@@ -14,27 +14,22 @@ export function toUniquePart(text: string): UniquePart {
   return text as UniquePart;
 }
 
-/** Returns the `resp_…` with this unique part. */
 export function toResponseId(unique: UniquePart): ResponseId {
   return `resp_${unique}` as ResponseId;
 }
 
-/** Returns the `req_…` with this unique part. */
 export function toRequestId(unique: UniquePart): RequestId {
   return `req_${unique}` as RequestId;
 }
 
-/** Returns the `key_…` with this unique part. */
 export function toKeyId(unique: UniquePart): KeyId {
   return `key_${unique}` as KeyId;
 }
 
-/** Returns undefined when the text is not a `key_…`. */
 export function parseKeyId(text: string): KeyId | undefined {
   return /^key_[0-9a-f]{32}$/.test(text) ? (text as KeyId) : undefined;
 }
 
-/** Returns the `group_…` with this unique part. */
 export function toGroupId(unique: UniquePart): GroupId {
   return `group_${unique}` as GroupId;
 }
@@ -43,7 +38,6 @@ export function isGroupId(id: string): id is GroupId {
   return id.startsWith('group_');
 }
 
-/** Returns undefined when the text is not a `group_…`. */
 export function parseGroupId(text: string): GroupId | undefined {
   return /^group_[0-9a-f]{32}$/.test(text) ? (text as GroupId) : undefined;
 }

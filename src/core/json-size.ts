@@ -41,7 +41,6 @@ export function readBoundedJson(text: string): unknown {
   return excessOfText(text) === undefined ? readJson(text) : undefined;
 }
 
-/** Looks at each byte once. */
 export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
   let depth = 0;
   let containers = 0;

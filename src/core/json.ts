@@ -7,7 +7,6 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Whether the value is an object and neither a list nor null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 import type { AccountId, GroupId } from '../contract/ids.ts';
 
-/** What alerts are made from, and who of several gateways sends one. */
 export interface AlertStore {
   /** Returns accounts that have used at least `percent` of their credits or of a spend limit. */
   listSpending(query: SpendingQuery): Promise<readonly AccountSpending[]>;

@@ -106,7 +106,6 @@ export interface KeyChange extends GroupChange {
   readonly groupId?: GroupId | null;
 }
 
-/** A key or a group. */
 export interface StoredAccount {
   readonly name: string;
   readonly createdAtMs: number;
@@ -139,7 +138,6 @@ export interface KeyQuery {
   readonly groupId?: GroupId;
   /** A part of the name in any case, the prefix or the id. */
   readonly search?: string;
-  /** Only those known by `GATEWAY_SECRET_PREVIOUS` alone. */
   readonly isOfPreviousSecret?: boolean;
 }
 
@@ -277,7 +275,6 @@ export interface GroupStore {
   updateGroup(groupId: GroupId, change: GroupChange): Promise<StoredGroup | undefined>;
   /** Deletes the group with its ledger. A group that has keys stays. */
   deleteGroup(groupId: GroupId): Promise<'deleted' | 'has keys' | undefined>;
-  /** As `credit` of a key. */
   creditGroup(groupId: GroupId, entry: CreditEntry): Promise<StoredGroup | undefined>;
   listGroupLedger(groupId: GroupId, query: LedgerQuery): Promise<LedgerPage | undefined>;
 }
@@ -288,7 +285,6 @@ export interface GroupDraft extends AccountDraft {
 
 export interface StoredGroup extends StoredAccount {
   readonly groupId: GroupId;
-  /** How many keys belong to it. */
   readonly keys: number;
 }
 

@@ -21,10 +21,8 @@ export interface Calls {
   closeCut(inCall: boolean): void;
   /** Whether the reply had calls, also if none of them was passed on. */
   hasAny(): boolean;
-  /** Whether the choice with this index has calls. */
   hasOf(choice: number): boolean;
   hasNameless(): boolean;
-  /** Whether each call has a name and all of its arguments. */
   areWhole(): boolean;
   announced(): CallOfReply[];
 }

@@ -62,7 +62,6 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
 
 const NO_REASON: ReadonlySet<string> = new Set(['', 'null']);
 
-/** The words of a delta. */
 interface Words {
   readonly kind: 'text' | 'reasoning';
   readonly text: string;
@@ -221,7 +220,6 @@ export function callPiecesOf(delta: ChatChunk, choice = 0): CallPiece[] {
   return pieces.filter((piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || hasState(piece));
 }
 
-/** Whether the backend attached anything to the call. */
 export function hasState({ extra_content: extra, provider_specific_fields: own }: CallState): boolean {
   return extra !== undefined || own !== undefined;
 }

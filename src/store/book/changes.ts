@@ -44,7 +44,6 @@ export function isChange(operation: Operation): operation is Change {
   return CHANGE_NAMES.has(operation[0]);
 }
 
-/** A draft whose record may begin. */
 export interface Beginning {
   readonly draft: DraftRow;
   /** The draft under previous secrets. */
@@ -58,11 +57,9 @@ export interface Needed {
   readonly accounts: readonly AccountId[];
 }
 
-/** What the transaction has found. */
 export interface Loaded {
   /** Those that were asked for and exist, and those of the drafts that nothing repeats. */
   readonly records: ReadonlyMap<RequestId, RecordRow>;
-  /** Of a draft, the record that it repeats. */
   readonly originals: ReadonlyMap<RequestId, RecordRow>;
   /** The drafts whose callers have been refused meanwhile. */
   readonly late: ReadonlySet<RequestId>;
@@ -72,7 +69,6 @@ export interface Loaded {
 
 /** What the transaction must write of the records, beside what its unit of work has. */
 export interface Decided {
-  /** One for each change, in their order. */
   readonly results: readonly unknown[];
   readonly changed: ReadonlyMap<RequestId, RecordRow>;
   readonly removed: ReadonlySet<RequestId>;

@@ -30,7 +30,6 @@ export type PaidRow =
 
 type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
 
-/** The key, and its group if it has one. */
 type Payers = readonly [key: Account] | readonly [key: Account, group: Account];
 
 interface NotHeld<Why> {
@@ -70,7 +69,6 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     }
   }
 
-  /** Returns the key and its group, if both let the request in. */
   function findUsable(
     keyId: KeyId,
     tokens: number,

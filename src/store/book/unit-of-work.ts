@@ -9,7 +9,6 @@ export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly id: AccountId;
   /** Negative for a group, so that keys and groups share the ledger. */
   readonly seq: number;
-  /** Null for a group. */
   readonly groupId: GroupId | null;
   readonly isDisabled: 0 | 1;
   readonly expiresAtMs: number | null;

@@ -3,7 +3,6 @@ import { toSpending } from '../rows/alerts.ts';
 import type { BatchQueue } from '../queue/batch-queue.ts';
 import { dayOf, monthOf } from '../book/funds.ts';
 
-/** Returns the calls about alerts. */
 export function createAlertCalls(queue: BatchQueue, clock: () => number): AlertStore {
   return {
     async listSpending({ beforeSeq = Number.MAX_SAFE_INTEGER, ...query }) {

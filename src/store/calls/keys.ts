@@ -18,7 +18,6 @@ import { listUsage, listUsageTotals, rollUpUsage } from './usage.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** Returns the calls about keys, groups, credits and usage. */
 export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
   async function toKeys(rows: readonly KeyRow[]): Promise<readonly StoredKey[]> {
     const groupIds = [...new Set(rows.flatMap(({ groupId }) => groupId ?? []))];

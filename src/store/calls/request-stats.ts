@@ -6,7 +6,6 @@ const LIST: CallOptions = { isLookup: true, isList: true };
 /** Other calls wait for a step. */
 const STEP = 200;
 
-/** Returns the calls about how long requests took. */
 export function createRequestStatsCalls(queue: BatchQueue): RequestStatsStore {
   return {
     async addRequestStats(stats) {

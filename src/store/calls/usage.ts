@@ -123,7 +123,6 @@ export async function rollUpUsage(queue: BatchQueue, nowMs: number): Promise<boo
   return others.length > 0;
 }
 
-/** The hours of a time in which there is usage. */
 async function findSpan(queue: BatchQueue, fromMs: number, untilMs: number): Promise<HourSpan> {
   const known = await queue.call(['findUsageSpan'], LOOKUP);
   return {

@@ -22,7 +22,6 @@ export async function disconnect(client: Client): Promise<void> {
   await client.end().catch(() => undefined);
 }
 
-/** Runs `use` with a connection of its own. */
 export async function withClient<Result>(
   url: string,
   use: (client: Client) => Promise<Result>,

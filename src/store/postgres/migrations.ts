@@ -117,7 +117,6 @@ export function refuseNewer(url: string, applied: readonly AppliedMigration[], m
   );
 }
 
-/** Returns the migrations that have run on this database, in order. */
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
   if (!(await hasTable(client, 'migrations'))) return [];
   const { rows } = await client.query<AppliedMigration>(

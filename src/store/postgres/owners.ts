@@ -156,7 +156,6 @@ const LIST_UNFINISHED: Statement = {
   text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND created_at_ms < $2',
 };
 
-/** Finds the own unfinished records, and what other processes ask this one about. */
 export function prepareOwn(owner: Owner): Remote<'listAsked' | 'listUnfinished'> {
   return {
     listAsked: (connection) => connection.rows<AskedRow>(RECORDS.listAsked, { owner: owner.name }),

@@ -64,7 +64,6 @@ const CLOSE_WITHIN_MS = 3000;
 // Conditions must be evaluated again after a wait for a lock, whatever the server's default is.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
-/** Creates a pool without connecting. */
 export function openPool({ url, size, onLost, lookup }: PoolOptions): Connections {
   const pool = new Pool({
     ...toClientConfig(url),
@@ -144,7 +143,6 @@ const SLOW_WITHIN_MS = 10 * 60_000;
 
 const CONNECT_AT_START_WITHIN_MS = 10_000;
 
-/** Returns the connection settings of a migration or a check. */
 export function toSlowClientConfig(url: string): PoolConfig {
   return {
     ...toClientConfig(url),
@@ -155,7 +153,6 @@ export function toSlowClientConfig(url: string): PoolConfig {
   };
 }
 
-/** Returns the connection settings of the gateway. */
 export function toClientConfig(url: string): PoolConfig {
   return {
     connectionString: url,

@@ -8,7 +8,6 @@ import type { Statement } from './pool.ts';
 
 export const FIND_MARK: Statement = { name: 'find_mark', text: 'SELECT mark FROM secret_mark' };
 
-/** As `readMarking` of the store, for the database on this server. */
 export function readMarking(url: string): Promise<Marking> {
   return use(url, async (client) => ({
     mark: (await hasTable(client, 'secret_mark')) ? await findMark(client) : undefined,
@@ -17,7 +16,6 @@ export function readMarking(url: string): Promise<Marking> {
   }));
 }
 
-/** As `changeMark` of the store, for the database on this server. */
 export function changeMark(url: string, { from, to, givesUp = false }: MarkChange): Promise<string | undefined> {
   return use(url, async (client) => {
     await migrate(url);

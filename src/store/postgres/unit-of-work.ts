@@ -26,7 +26,6 @@ export interface LockedUnitOfWork extends OpenUnit {
 }
 
 export interface AccountsToLoad {
-  /** Those who pay for them. */
   readonly records?: readonly Pick<RecordRow, 'key' | 'groupId'>[];
   readonly accountIds?: readonly AccountId[];
 }

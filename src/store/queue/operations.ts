@@ -35,9 +35,7 @@ export interface Operations {
    * the draft under previous secrets.
    */
   accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null;
-  /** A duplicate is found even when the funds are used up. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
-  /** Corrects the rate of who pays, if the record was not final yet. */
   finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null;
   /** As `accept` and `finish` of a draft that nothing can repeat. Returns `late` after its deadline. */
   record(draft: DraftRow, outcome: OutcomeRow): 'late' | null;
@@ -54,11 +52,9 @@ export interface Operations {
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
   findByIdempotencyKey(candidates: readonly IdempotencyKeyRow[]): RecordRow | null;
   list(step: ListStep): ListedRows;
-  /** Returns the own records that other processes ask about. */
   listAsked(): readonly AskedRow[];
   /** Asks the owner of an unfinished record whether it runs, and confirms a final one. */
   doubt(requestId: RequestId): null;
-  /** Answers for own records. */
   confirm(requestIds: readonly RequestId[]): null;
 
   findCallers(prefix: string, limit: number): readonly string[];
@@ -79,7 +75,6 @@ export interface Operations {
 
   createGroup(draft: GroupDraftRow): GroupRow | Conflict;
   findGroups(groupIds: readonly GroupId[]): readonly GroupRow[];
-  /** Null when `after` is no group. */
   listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null;
   updateGroup(groupId: GroupId, change: GroupChange): GroupRow | Conflict | null;
   deleteGroup(groupId: GroupId): 'deleted' | 'has keys' | null;
@@ -103,7 +98,6 @@ export interface Operations {
     limit: number,
   ): readonly GroupUsageRow[];
   sumTotals(step: TotalsStep): readonly TotalRow[];
-  /** Only current ones. */
   listRollups(): readonly Rollup[];
   /** Does nothing when a part of it is not current any more. */
   rollUp(rollup: Rollup): null;
@@ -114,7 +108,6 @@ export interface Operations {
 
   /** Keeps the latest MAX_ACCEPTED. */
   rememberAccepted(caller: string, atMs: number): null;
-  /** Those accepted at this time or later; begins with the oldest. */
   listAccepted(sinceMs: number): readonly string[];
 
   listSpending(step: SpendingStep): readonly SpendingRow[];
@@ -129,7 +122,6 @@ export interface Operations {
   listUnfinished(beforeMs: number): readonly RequestId[];
   /** Returns how many records of dead processes it closed, and of these own ones; 0 at the end. */
   recoverSome(nowMs: number, ended: readonly RequestId[]): number;
-  /** Deletes at most PRUNE_STEP records that ended before this time; returns how many. */
   pruneSome(beforeMs: number): number;
   /** Deletes alerts of that time too. */
   pruneUsageSome(beforeHour: number): number;

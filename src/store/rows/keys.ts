@@ -19,7 +19,6 @@ interface AccountRow extends KeyLimits, Funds {
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
   readonly isDisabled: 0 | 1;
-  /** A list in JSON. */
   readonly models: string | null;
 }
 
@@ -86,7 +85,6 @@ export interface GroupDraftRow extends AccountDraftRow {
 /** Null selects all. */
 export interface GroupFilter {
   readonly name: string | null;
-  /** In lower case. */
   readonly search: string | null;
 }
 
@@ -96,7 +94,6 @@ export interface KeyFilter extends GroupFilter {
   readonly isOfPrevious: 0 | 1;
 }
 
-/** Why a change of a key or a group was not made. */
 export type Conflict = 'name taken' | 'no group';
 
 export function toKeyDraftRow({ secret, limits, ...draft }: KeyDraft): KeyDraftRow {
@@ -149,7 +146,6 @@ export function toStoredKey(row: KeyRow, group: GroupRow | undefined, nowMs: num
   };
 }
 
-/** Returns the group as it is at this time. */
 export function toStoredGroup(row: GroupRow, nowMs: number): StoredGroup {
   return { groupId: row.groupId, keys: row.keys, ...toStoredAccount(row, nowMs) };
 }

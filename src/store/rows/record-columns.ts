@@ -55,17 +55,14 @@ const READ: Columns<keyof RecordRow> = {
   confirmed: ['confirmed', 'smallint'],
 };
 
-/** Of a `RecordRow`. */
 export const RECORD_COLUMNS = toSelected(READ);
 
-/** Of an `UnfinishedRow`. */
 export const UNFINISHED_COLUMNS = toSelected({ ...READ, estimatedInputTokens, interruptedCostMicro });
 
 function toSelected(columns: Columns<string>): string {
   return listOf(columns, (field, [name]) => (name === field ? name : `${name} AS "${field}"`));
 }
 
-/** Lists the names of columns. */
 export function namesOf(columns: Columns<string>): string {
   return listOf(columns, (_field, [name]) => name);
 }

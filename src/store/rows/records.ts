@@ -12,7 +12,6 @@ export interface DraftRow {
   readonly estimatedInputTokens: number;
   readonly idempotencyKey: string | null;
   readonly body: string | null;
-  /** As `machineMs` counts. */
   readonly deadlineMs: number;
 }
 
@@ -50,7 +49,6 @@ export interface RecordRow {
   readonly caller: string;
   /** The `seq` of the key that pays; null where the gateway issues no keys. */
   readonly key: number | null;
-  /** The group that pays as well. */
   readonly groupId: GroupId | null;
   readonly heldMicro: number | null;
   /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
@@ -124,7 +122,6 @@ const NOTHING_SPENT = {
   upstream: null,
 } as const;
 
-/** A record that its process has left unfinished. */
 export interface UnfinishedRow extends RecordRow {
   readonly estimatedInputTokens: number;
   readonly interruptedCostMicro: number | null;
@@ -232,7 +229,6 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
   };
 }
 
-/** Returns the record as the rest of the program knows it. */
 export function toRecord(row: RecordRow): StoredRecord {
   return {
     requestId: row.requestId,

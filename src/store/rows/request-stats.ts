@@ -51,7 +51,6 @@ export function firstHourKept(beforeHour: number): number {
   return beforeHour + (USAGE_KEPT_DAYS - HOURS_KEPT_DAYS) * 24;
 }
 
-/** Returns which rows have what a query asks for. */
 export function toStep({ of, per, fromMs, untilMs }: RequestStatsQuery): StatsStep {
   const scopes = of === 'all' ? [ALL] : typeof of === 'string' ? [of] : of;
   return { scopes, per, from: startOf(Math.floor(fromMs / HOUR_MS), per), until: Math.ceil(untilMs / HOUR_MS) };

@@ -9,7 +9,6 @@ const DRAFT_COLUMNS = `name, created_at_ms, expires_at_ms, models, requests_per_
 const DRAFT_VALUES = `:name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
   :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs`;
 
-/** Of keys, groups and their ledgers. */
 export function accountStatements({ contains }: Dialect) {
   const keysWhere = (condition: string): string => `
     SELECT ${KEY_COLUMNS} FROM keys WHERE seq < :beforeSeq ${condition}
@@ -22,7 +21,6 @@ export function accountStatements({ contains }: Dialect) {
     findKey: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = :id`,
     findKeySeq: 'SELECT seq FROM keys WHERE key_id = :id',
     listKeys: keysWhere(''),
-    // By the index on names.
     listNamedKeys: keysWhere('AND name = :name'),
     insertKey: `
       INSERT INTO keys (key_id, group_id, hash, prefix, mark, ${DRAFT_COLUMNS})

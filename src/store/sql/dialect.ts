@@ -2,7 +2,6 @@ import { mapValues } from '../../core/map-values.ts';
 
 /** What differs between the engines in statements that are the same otherwise. */
 export interface Dialect {
-  /** Whether one text is in another. */
   readonly contains: (text: string, part: string) => string;
   /** Compares texts by their bytes, as the indexes of lists do. */
   readonly byBytes: '' | ' COLLATE "C"';
@@ -33,7 +32,6 @@ export interface NamedStatement {
   readonly text: string;
 }
 
-/** Returns the statements with the name of each. */
 export function named<Name extends string>(
   room: string,
   texts: Readonly<Record<Name, string>>,

@@ -27,7 +27,6 @@ export function usageStatements(dialect: Dialect) {
     });
 }
 
-/** Of what is kept beside records and accounts. */
 export function upkeepStatements({ skipLocked }: Dialect) {
   const spending = (table: keyof typeof SPENDING_COLUMNS): string => `
     SELECT ${SPENDING_COLUMNS[table]} FROM ${table} WHERE seq < :beforeSeq AND ${SPENDING_CONDITION}

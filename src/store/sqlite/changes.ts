@@ -34,7 +34,6 @@ export interface Changes {
    */
   apply(changes: readonly Change[]): readonly unknown[];
   readonly lookups: Pick<Operations, 'find' | 'findAny' | 'findDuplicate'>;
-  /** Writes a record that has ended. */
   update(record: RecordRow): void;
 }
 

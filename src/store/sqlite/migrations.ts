@@ -142,7 +142,6 @@ function listApplied(database: Database): readonly AppliedMigration[] {
     .all();
 }
 
-/** Returns the names of the migrations that have run on this database, in order. */
 export function listMigrations(database: Database): readonly string[] {
   return listApplied(database).map(({ name }) => name);
 }

@@ -30,7 +30,6 @@ export interface SqliteOperations extends Omit<Operations, ChangeName> {
 const IN_UNIT: ReadonlySet<string> = new Set(['find', 'findAny', 'findDuplicate', 'asOwner']);
 
 export interface Runner {
-  /** Returns the results of the operations, in their order. */
   readonly run: (batch: readonly Operation[]) => readonly unknown[];
   readonly unit: SqliteUnitOfWork;
 }

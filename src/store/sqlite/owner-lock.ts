@@ -71,7 +71,6 @@ export function ownersInFiles(databaseFile: string): Owners {
   };
 }
 
-/** Returns the owners of a database in memory. */
 export function ownersInMemory(): Owners {
   const living = new Set<string>();
   return {

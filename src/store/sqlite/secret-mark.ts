@@ -14,7 +14,6 @@ export function prepareFindMark(database: Database): () => string | undefined {
   return () => find.get();
 }
 
-/** As `readMarking` of the store. */
 export async function readMarking(file: string): Promise<Marking> {
   if (!existsSync(file)) return { mark: undefined, isEmpty: true, keysOfPrevious: [] };
   return withSnapshot(file, (database) => ({
@@ -24,7 +23,6 @@ export async function readMarking(file: string): Promise<Marking> {
   }));
 }
 
-/** As `changeMark` of the store. */
 export function changeMark(file: string, { from, to, givesUp = false }: MarkChange): string | undefined {
   const database = openDatabase({ file, openWithinMs: WITHIN_MS });
   try {

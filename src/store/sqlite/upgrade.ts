@@ -7,7 +7,6 @@ import { withSnapshot } from './snapshot.ts';
 
 const OPEN_WITHIN_MS = 5000;
 
-/** Creates the database or runs its missing migrations. Throws StoreOpenError. */
 export async function upgradeDatabase(file: string): Promise<Upgrade> {
   const before = new Set(existsSync(file) ? await withSnapshot(file, listMigrations) : []);
   createDatabaseFile(file);
