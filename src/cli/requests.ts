@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { labelCaller } from '../accounts/usage.ts';
 import type { Config } from '../config/config.ts';
 import { formatAmount } from '../core/money/decimal.ts';
-import { ApiError, ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
+import { ApiError, isErrorCode, messageInRecord, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { parseRequestId } from '../core/ids.ts';
 import { toRecord } from '../requests/show-record.ts';
@@ -346,7 +346,7 @@ function describe(record: NamedRecord, currency: string | undefined, paint: Pain
       ['output tokens', usage === null ? 'not known' : formatCount(usage.output_tokens) + estimated],
       ['cost', record.costMicro === null ? 'none' : formatMoney(formatAmount(record.costMicro), currency)],
       ['incomplete', record.incompleteReason ?? 'no'],
-      ['error', errorCode === null ? 'none' : `${errorCode}: ${ERRORS[errorCode].message}`],
+      ['error', errorCode === null ? 'none' : `${errorCode}: ${messageInRecord(errorCode)}`],
     ],
     paint,
   );

@@ -55,7 +55,7 @@ export function prepareUsageRollups(database: Database) {
     const statement = prepared.get(name) ?? database.prepare<[object], TotalRow>(text);
     prepared.set(name, statement);
     const places = { rollups: JSON.stringify(rollups), hours: JSON.stringify(hours) };
-    const filters = filtersOf(step).map(({ value }, at) => [`filter${at}`, value]);
+    const filters = filtersOf(step).map(({ value }, at): [string, unknown] => [`filter${at}`, value]);
     return statement.all({ kind: kind ?? '', limit, ...places, ...Object.fromEntries(filters) });
   }
 
