@@ -9,6 +9,7 @@ const MADE_ONCE = [
   'alerts/accounts.ts',
   'alerts/alerts.ts',
   'backend/backends.ts',
+  'backend/current-key.ts',
   'backend/fair-queue.ts',
   'backend/rest.ts',
   'config/current-files.ts',
