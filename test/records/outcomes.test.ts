@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
+import { messageInRecord, type ErrorCode } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import type { TestSettings } from '../support/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
@@ -82,7 +82,7 @@ describe('what ends how', () => {
       code: expected.code,
       incomplete: expected.incomplete,
     });
-    if (error !== null) expect(error.message).to.equal(ERRORS[error.code as ErrorCode].message);
+    if (error !== null) expect(error.message).to.equal(messageInRecord(error.code as ErrorCode));
     expect(usage_estimated).to.equal(expected.usage === 'estimated');
     if (expected.usage === 'none') expect(usage).to.equal(null);
     else if (expected.usage === 'known') expect(usage).to.deep.equal(KNOWN_USAGE);
