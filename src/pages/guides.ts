@@ -32,13 +32,13 @@ const DEPLOY_FILES = [
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Use it': [README, 'clients', 'from-chat-completions', 'web-socket-and-compaction', 'troubleshooting'],
   'Operate it': ['operate', 'settings', 'backends', 'managed-keys', 'database'],
-  'Rely on it': ['guarantees', 'benchmarks', 'changes'],
+  'Rely on it': ['guarantees', 'decisions', 'changes'],
 };
 
 /** Where the text is of guides that had an address of their own: links to them are out in the world. */
 export const MOVED: ReadonlyMap<string, string> = new Map([
   ['alerts', 'operate#alerts'],
-  ['decisions', 'benchmarks#compared-with-others'],
+  ['benchmarks', 'decisions#benchmarks'],
   ['defences', 'guarantees#attacks'],
   ['limits', 'guarantees#limits'],
   ['operators-console', 'managed-keys#the-operators-console'],

@@ -45,7 +45,7 @@ describe('the looks of the pages beside the console', () => {
     await expectGoodLooks(page, 'guide');
   });
 
-  for (const guide of ['readme', 'benchmarks', 'from-chat-completions']) {
+  for (const guide of ['readme', 'decisions', 'from-chat-completions']) {
     it(`show code, figures and tables within the page: ${guide}`, async () => {
       const page = await open(`/docs/${guide}`);
       await page.getByLabel('Search all docs').waitFor();

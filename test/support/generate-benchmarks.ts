@@ -6,7 +6,7 @@ import type { BenchSummary, SummaryTable } from '../lab/bench/summary.ts';
 const DOCS = join(import.meta.dirname, '../../src/docs');
 /** The guide, and the journal of whoever makes the gateway faster. */
 export const BENCHMARK_PATHS = [
-  join(DOCS, 'benchmarks.md'),
+  join(DOCS, 'decisions.md'),
   join(import.meta.dirname, '../lab/bench/journal.md'),
 ] as const;
 const SUMMARY_PATH = join(DOCS, 'bench.json');

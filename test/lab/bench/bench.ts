@@ -62,7 +62,7 @@ console.log(`All rounds: ${writeResult('json', { machine, results, failures })}`
 if (isWhole()) {
   publish(summarize({ results, machine, rounds, ...readMoment() }));
   console.log(
-    'src/docs/bench.json, src/docs/benchmarks.md and test/lab/bench/journal.md have the figures of this run.',
+    'src/docs/bench.json, src/docs/decisions.md and test/lab/bench/journal.md have the figures of this run.',
   );
 }
 process.exit(failures.length > 0 ? 1 : 0);
