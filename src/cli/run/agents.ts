@@ -86,6 +86,8 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         env: {
           COPILOT_HOME: folder,
           COPILOT_CACHE_HOME: folder,
+          // It writes an id of the device there.
+          XDG_CACHE_HOME: folder,
           COPILOT_PROVIDER_TYPE: 'openai',
           COPILOT_PROVIDER_BASE_URL: baseUrl,
           COPILOT_PROVIDER_API_KEY: key,
