@@ -4,6 +4,7 @@ import { showSettings, type ShownSetting } from '../config/settings.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
+import { formatNumberOf } from './format.ts';
 import { formatTable } from './table.ts';
 
 /** Adds `config`, which shows the settings that a start here would read, and `config check`, which only checks them. */
@@ -26,7 +27,12 @@ export function addConfig(program: Command, context: CliContext): void {
       const { warnings } = readConfig(context.env);
       createPrinter(context, command).show({ object: 'config_check', ok: true, warnings }, (paint) => [
         ...warnings.map((warning) => paint('yellow', warning)),
-        paint('green', 'These settings are valid.'),
+        warnings.length === 0
+          ? paint('green', 'These settings are valid.')
+          : paint(
+              'yellow',
+              `A start ignores ${formatNumberOf('name', warnings.length)} above. All other settings are valid.`,
+            ),
       ]);
     });
   addExamples(check, [['config check', 'before a restart']]);

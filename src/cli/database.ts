@@ -20,7 +20,7 @@ export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): Share
   const database = findDatabase(config);
   if (database.kind === 'file' && !existsSync(database.path)) {
     throw new ConfigError([
-      `DATABASE_URL: names ${database.path}, which does not exist; starting the gateway or db migrate creates it`,
+      `DATABASE_URL: points to ${database.path}, which does not exist; run this in the folder of the gateway, which creates it when it starts`,
     ]);
   }
   return database;

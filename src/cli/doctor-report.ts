@@ -105,7 +105,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
       : toVisible(name === null ? `${baseUrl}:` : `${name}, ${baseUrl}:`),
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
-    ...(refused.length === 0 ? [] : title('What each no means')),
+    ...(refused.length === 0 ? [] : title('What each “no” means')),
     ...refused.map((finding) => `${finding.name}: ${meaningOf(finding, isDemo)}`),
     ...title('Dialect'),
     ...describeDialect(report, paint),

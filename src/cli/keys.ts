@@ -173,8 +173,8 @@ function describe(key: AdminKey | IssuedKey, currency: string | undefined): read
     ['name', key.name],
     ['prefix', key.prefix],
     ['group', key.group?.name ?? 'none'],
-    ['old secret works until', formatUtcOr('none', toMs(key.former_secret_until))],
-    ['last used', formatUtcOr('never', toMs(key.last_used_at))],
+    ['former secret works until', formatUtcOr('none', toMs(key.former_secret_until))],
+    ['last used (hour)', formatUtcOr('never', toMs(key.last_used_at))],
     ...(key.gateway_secret === 'previous'
       ? [['known by', 'GATEWAY_SECRET_PREVIOUS only, until it is next used'] as const]
       : []),

@@ -7,6 +7,7 @@ export function findUrlProblems(name: string, text: string | undefined): readonl
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
   }
+  if (/\s/.test(text)) return [`${name}: must hold no white space; a second setting goes on a line of its own`];
   // Credentials would end up in logs and links. Only Azure needs a query.
   const hasOtherQuery = [...url.searchParams.keys()].some((key) => key !== 'api-version');
   const extra = url.username !== '' || url.password !== '' || hasOtherQuery || url.hash !== '';

@@ -60,7 +60,7 @@ export function describeClients(fits: readonly ClientFit[]): string {
 
 const WORDS = {
   yes: 'Works with',
-  partly: 'Works partly with',
+  partly: 'Works, except for the part in parentheses, with',
   unclear: 'Not clear for',
   no: 'Does not work with',
 } as const;

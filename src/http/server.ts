@@ -141,7 +141,7 @@ export async function listen(server: Server, place: { readonly host: string; rea
 }
 
 const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
-  EADDRINUSE: ': another program does; stop that, or choose another port',
+  EADDRINUSE: ': another program uses this port; stop it, or set PORT',
   EACCES: ': this user may not; choose a port above 1023',
   EADDRNOTAVAIL: ': this machine has no such address',
   ENOTFOUND: ': this name has no address',

@@ -62,7 +62,7 @@ describe('config', () => {
     expect((await run('config check', { env })).stdout).to.equal(
       'PORTT: is not a setting; did you mean PORT?\n' +
         'FAILOVER: is no longer a setting; set "failover" in BACKENDS_FILE; the default is safe\n' +
-        'These settings are valid.\n',
+        'A start ignores 2 names above. All other settings are valid.\n',
     );
     rmSync(folder, { recursive: true });
   });

@@ -230,7 +230,7 @@ describe('the command line in a folder without a database', () => {
       const path = join(folder, 'data/gateway.db');
       const { status, stdout, stderr } = await run(line, { env: { DATABASE_URL: `file:${path}` } });
       expect(stderr).to.equal(
-        `DATABASE_URL: names ${path}, which does not exist; starting the gateway or db migrate creates it\n`,
+        `DATABASE_URL: points to ${path}, which does not exist; run this in the folder of the gateway, which creates it when it starts\n`,
       );
       expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' });
       expect(readdirSync(folder)).to.deep.equal([]);

@@ -314,6 +314,10 @@ describe('readConfig', () => {
       problem: 'UPSTREAM_BASE_URL: must be a URL that begins with http:// or https:// (it is "ftp://backend.test/v1")',
     },
     {
+      env: { UPSTREAM_BASE_URL: 'http://127.0.0.1:8000/v1 UPSTREAM_DIALECT=vllm' },
+      problem: 'UPSTREAM_BASE_URL: must hold no white space; a second setting goes on a line of its own',
+    },
+    {
       env: { UPSTREAM_BASE_URL: 'https://user:canary@backend.test/v1' },
       problem: 'UPSTREAM_BASE_URL: must hold no user name, password or fragment, and no query but api-version',
     },

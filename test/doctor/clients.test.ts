@@ -34,12 +34,12 @@ describe('the clients that work', () => {
     {
       results: { json_schema: 'no' },
       verdict:
-        'Works with Codex. Works partly with OpenAI SDK (json_schema), Agents SDK (json_schema), AI SDK (json_schema), LangChain (json_schema).',
+        'Works with Codex. Works, except for the part in parentheses, with OpenAI SDK (json_schema), Agents SDK (json_schema), AI SDK (json_schema), LangChain (json_schema).',
     },
     {
       results: { tools: 'no', 'second turn': 'unclear' },
       verdict:
-        'Works partly with OpenAI SDK (tools), AI SDK (tools), LangChain (tools). Does not work with Agents SDK (tools), Codex (tools).',
+        'Works, except for the part in parentheses, with OpenAI SDK (tools), AI SDK (tools), LangChain (tools). Does not work with Agents SDK (tools), Codex (tools).',
     },
     {
       results: { 'second turn': 'unclear' },
@@ -48,12 +48,12 @@ describe('the clients that work', () => {
     {
       results: { 'second turn': 'unclear', json_schema: 'no' },
       verdict:
-        'Works partly with OpenAI SDK (json_schema), AI SDK (json_schema), LangChain (json_schema). Not clear for Agents SDK (second turn, json_schema), Codex (second turn).',
+        'Works, except for the part in parentheses, with OpenAI SDK (json_schema), AI SDK (json_schema), LangChain (json_schema). Not clear for Agents SDK (second turn, json_schema), Codex (second turn).',
     },
     {
       results: { stream: 'no' },
       verdict:
-        'Works partly with Agents SDK (stream), LangChain (stream). Does not work with OpenAI SDK (stream), AI SDK (stream), Codex (stream).',
+        'Works, except for the part in parentheses, with Agents SDK (stream), LangChain (stream). Does not work with OpenAI SDK (stream), AI SDK (stream), Codex (stream).',
     },
   ] as const) {
     it(`are told of ${JSON.stringify(results)}`, () => expect(verdictOn(results)).to.equal(verdict));

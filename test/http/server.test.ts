@@ -44,7 +44,7 @@ describe('createHttpServer', () => {
     {
       name: 'a port that is taken',
       place: () => ({ host: '127.0.0.1', port }),
-      line: /^Cannot listen on 127\.0\.0\.1:\d+: another program does; .* \(EADDRINUSE\)\.$/,
+      line: /^Cannot listen on 127\.0\.0\.1:\d+: another program uses this port; .* \(EADDRINUSE\)\.$/,
     },
     {
       name: 'an address of another machine',

@@ -203,7 +203,7 @@ function identityOf(account) {
     ['Id', id],
     ['Secret', element('code', {}, `${prefix}…`)],
     ['Former secret works until', former_secret_until === null ? null : timeElement(former_secret_until)],
-    ['Last used', last_used_at === null ? 'never' : timeElement(last_used_at)],
+    ['Last used (hour)', last_used_at === null ? 'never' : timeElement(last_used_at)],
     ['Known by', gateway_secret === 'previous' ? 'GATEWAY_SECRET_PREVIOUS only, until it is used' : null],
     ['Group', group === null ? 'none' : element('a', { href: toHref('groups', group.id) }, group.name)],
   ];

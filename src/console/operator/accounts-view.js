@@ -48,7 +48,7 @@ export async function showKeys(page) {
       ...MONEY_COLUMNS,
       { title: 'Created (UTC)', wide: 'very', cell: ({ created_at }) => timeElement(created_at, 'short') },
       {
-        title: 'Last used (UTC)',
+        title: 'Last used (UTC, hour)',
         wide: true,
         cell: ({ last_used_at }) => (last_used_at === null ? 'never' : timeElement(last_used_at, 'short')),
       },

@@ -61,9 +61,7 @@ for (const failure of failures) console.log(`not measured: ${failure}`);
 console.log(`All rounds: ${writeResult('json', { machine, results, failures })}`);
 if (isWhole()) {
   publish(summarize({ results, machine, rounds, ...readMoment() }));
-  console.log(
-    'src/docs/bench.json, src/docs/decisions.md and test/lab/bench/journal.md have the figures of this run.',
-  );
+  console.log('src/docs/bench.json, src/docs/decisions.md and test/lab/bench/journal.md have the figures of this run.');
 }
 process.exit(failures.length > 0 ? 1 : 0);
 

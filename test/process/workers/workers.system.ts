@@ -325,7 +325,7 @@ describe('workers that share a port', () => {
     {
       what: 'a port that is taken',
       settings: {},
-      said: /^Cannot listen on 127\.0\.0\.1:\d+: another program does;[^\n]*\(EADDRINUSE\)\.\n$/,
+      said: /^Cannot listen on 127\.0\.0\.1:\d+: another program uses this port;[^\n]*\(EADDRINUSE\)\.\n$/,
       exitCode: 1,
     },
     {
