@@ -36,6 +36,11 @@ export function createIdentities(secret: string, previousSecret: string | null):
   };
 }
 
+/** Returns what the store may know a caller as, each name once: an issued key has the same under every secret. */
+export function namesOf(caller: Identity): readonly string[] {
+  return [...new Set(caller)];
+}
+
 /** Returns the SHA-256 of a body, from which its identity is made. */
 export function digestOf(bytes: Uint8Array): Uint8Array {
   return hash('sha256', bytes, 'buffer');

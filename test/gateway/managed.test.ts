@@ -386,6 +386,11 @@ describe('a gateway that issues keys, when secrets change', () => {
       await caller.final(continued.headers.get('x-request-id') ?? '');
       paid += 1;
       expect(await (await caller.get('/api/v1/key')).json()).to.include({ balance: 1_000_000 - paid * costMicro });
+      // A key is the same caller under both secrets, and is told of nothing twice.
+      const { data } = (await (await caller.get('/api/v1/requests?limit=100')).json()) as { data: object[] };
+      expect(data).to.have.length(paid);
+      const usage = (await (await caller.get('/api/v1/usage')).json()) as { data: { requests: number }[] };
+      expect(usage.data.reduce((sum, { requests }) => sum + requests, 0)).to.equal(paid);
       const sent = backend.requests.at(-1)?.body as { messages: { reasoning_content?: string }[] };
       expect(sent.messages[0]?.reasoning_content).to.equal('a thought');
     }

@@ -3,7 +3,7 @@ import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
-import type { Identity } from '../../identity/identities.ts';
+import { namesOf, type Identity } from '../../identity/identities.ts';
 import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
 import { createAlertCalls } from './alerts.ts';
 import { createConfirmations } from '../queue/confirmations.ts';
@@ -99,7 +99,7 @@ export function createEngineStore({
     },
     async list(caller, query, signal) {
       signal?.throwIfAborted();
-      const { rows, ...page } = await listRecords((step) => queue.call(['list', step], LIST), caller, query);
+      const { rows, ...page } = await listRecords((step) => queue.call(['list', step], LIST), namesOf(caller), query);
       return { ...page, records: rows.map(toRecord) };
     },
     async listCancelRequested() {

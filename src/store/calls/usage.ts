@@ -1,3 +1,4 @@
+import { namesOf } from '../../identity/identities.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { UsageQuery, UsageRow, UsageTotal, UsageTotals, UsageTotalsQuery } from '../keys.ts';
@@ -27,7 +28,9 @@ export async function listUsage(
     const span = { from, until: Math.min(from + stepHours, endHour) };
     const takeSums =
       group === undefined
-        ? (caller ?? [null]).map((name) => () => queue.call(['sumUsage', name, per, span, limit], LIST))
+        ? (caller === undefined ? [null] : namesOf(caller)).map(
+            (name) => () => queue.call(['sumUsage', name, per, span, limit], LIST),
+          )
         : [() => queue.call(['sumGroupUsage', group === 'any' ? null : group, per, span, limit], LIST)];
     for (const take of takeSums) {
       signal?.throwIfAborted();

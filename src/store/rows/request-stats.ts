@@ -1,3 +1,4 @@
+import { namesOf } from '../../identity/identities.ts';
 import { isObject, readJson } from '../../core/json.ts';
 import { addCounts } from '../../core/request-stats.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -52,7 +53,7 @@ export function firstHourKept(beforeHour: number): number {
 }
 
 export function toStep({ of, per, fromMs, untilMs }: RequestStatsQuery): StatsStep {
-  const scopes = of === 'all' ? [ALL] : typeof of === 'string' ? [of] : of;
+  const scopes = of === 'all' ? [ALL] : typeof of === 'string' ? [of] : namesOf(of);
   return { scopes, per, from: startOf(Math.floor(fromMs / HOUR_MS), per), until: Math.ceil(untilMs / HOUR_MS) };
 }
 
