@@ -20,6 +20,8 @@ export interface AuthenticateOptions {
   readonly apiKeys: readonly string[];
   /** Calls the listener with each list that takes the place of this one. */
   readonly onNewKeys?: (listener: (apiKeys: readonly string[] | null) => void) => void;
+  /** What is said of a key that `apiKeys` does not have, where it is not an API key. */
+  readonly wrongKey?: string;
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
   /** Keys that the backend has accepted. */
   readonly acceptedCallers: AcceptedCallers;
@@ -78,7 +80,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
     ) => Promise<Authenticated> | Authenticated;
   } = {
     static(credentials, apiKey) {
-      if (!isListed(apiKey)) throw refuse(credentials, 'invalid_api_key');
+      if (!isListed(apiKey)) throw refuse(credentials, 'invalid_api_key', options.wrongKey);
       const identity = identities.caller(apiKey);
       if (apiKey.length < SAFE_LENGTH) checkShort(identity, networkOf(credentials.ip ?? ''));
       return { caller: { identity, backendHeaders: {}, holder: holderOf(identity) } };

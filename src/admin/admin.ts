@@ -30,7 +30,13 @@ export function createAdmin(services: Services): RequestHandler {
   });
   return createAdminApi({
     authenticate: authenticate(
-      createAuthenticator({ ...books, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
+      createAuthenticator({
+        ...books,
+        acceptedCallers: NO_CALLERS,
+        authMode: 'static',
+        apiKeys: [adminToken],
+        wrongKey: 'The admin token is not valid.',
+      }),
     ),
     administration,
     requests: createAdminRequests({ ...settings, ...requests, administration }),

@@ -151,7 +151,7 @@ const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
   { title: 'EXPIRES (UTC)', of: ({ expires_at }) => (expires_at === null ? 'never' : formatMoment(expires_at * 1000)) },
   {
-    title: 'LAST USED (UTC)',
+    title: 'LAST USED (HOUR, UTC)',
     of: ({ last_used_at }) => (last_used_at === null ? 'never' : formatMoment(last_used_at * 1000)),
   },
 ];

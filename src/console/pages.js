@@ -100,20 +100,30 @@ function toWords(text) {
 }
 
 /**
+ * Finds the word where another one begins with it: "oom" is not in "room", but "timeout" is in "FIRST_BYTE_TIMEOUT_MS".
+ *
+ * @param {string} word
+ */
+function toPattern(word) {
+  return new RegExp(`(?<![a-z0-9])${word.replaceAll(/\W/g, '\\$&')}`, 'i');
+}
+
+/**
  * Returns the places that have all words: first those whose title begins with the first one, then those with a word in their title.
  *
  * @param {readonly FoundPlace[]} places
  * @param {readonly string[]} words
  */
 function find(places, words) {
+  const patterns = words.map(toPattern);
   const found = places.filter(({ text, page, body }) => {
-    const all = `${text} ${page} ${body}`.toLowerCase();
-    return words.every((word) => all.includes(word));
+    const all = `${text} ${page} ${body}`;
+    return patterns.every((pattern) => all.search(pattern) >= 0);
   });
   const rankOf = (/** @type {FoundPlace} */ { text }) => {
-    const title = text.toLowerCase();
-    if (title.startsWith(words[0] ?? '')) return 0;
-    return words.some((word) => title.includes(word)) ? 1 : 2;
+    const places = patterns.map((pattern) => text.search(pattern));
+    if (places[0] === 0) return 0;
+    return places.some((at) => at > 0) ? 1 : 2;
   };
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
@@ -125,8 +135,7 @@ function find(places, words) {
  * @param {readonly string[]} words
  */
 function excerptOf(body, words) {
-  const lower = body.toLowerCase();
-  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const places = words.map((word) => body.search(toPattern(word))).filter((at) => at >= 0);
   const first = places.length === 0 ? 0 : Math.min(...places);
   const start = first < EXCERPT / 4 ? 0 : body.lastIndexOf(' ', first - EXCERPT / 4) + 1;
   const isCut = start + EXCERPT < body.length;
@@ -141,8 +150,10 @@ function excerptOf(body, words) {
  * @param {readonly string[]} words
  */
 function mark(text, words) {
-  const pattern = new RegExp(`(${words.map((word) => word.replaceAll(/\W/g, '\\$&')).join('|')})`, 'gi');
-  return text.split(pattern).map((part, index) => (index % 2 === 1 ? element('mark', {}, part) : part));
+  const pattern = words.map((word) => toPattern(word).source).join('|');
+  return text
+    .split(new RegExp(`(${pattern})`, 'gi'))
+    .map((part, index) => (index % 2 === 1 ? element('mark', {}, part) : part));
 }
 
 /** @param {number} count */

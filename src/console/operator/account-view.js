@@ -56,7 +56,7 @@ export async function showAccount(page, kind) {
     openForm({
       title: `Make ${name} prepaid?`,
       text: [
-        `${what} has no credits, so only its limits apply. Once it has credits, it is refused when they are used up, and this cannot be undone.`,
+        `${what} has no credits, so only its limits apply. Once it has credits, it is refused when they are used up. To undo this, run credits end.`,
       ],
       submit: 'Make it prepaid',
       send: async () => credit,
@@ -106,7 +106,7 @@ export async function showAccount(page, kind) {
           ],
         },
       ],
-      values: { grace_seconds: '86400' },
+      values: { grace_seconds: '0' },
       submit: 'Rotate secret',
       async send({ grace_seconds }) {
         const body = { grace_seconds: Number(grace_seconds) };
