@@ -24,7 +24,8 @@ const settings = { baseUrl: env.COPILOT_PROVIDER_BASE_URL, model: env.COPILOT_MO
   cline: `
 const file = env.CLINE_SANDBOX_DATA_DIR + '/settings/providers.json';
 const { lastUsedProvider, providers } = JSON.parse(readFileSync(file, 'utf8'));
-const { settings } = providers[lastUsedProvider];`,
+const global = JSON.parse(readFileSync(env.CLINE_DATA_DIR + '/settings/global-settings.json', 'utf8'));
+const settings = global.telemetryOptOut ? providers[lastUsedProvider].settings : {};`,
 } as const;
 
 /** Returns a program that asks as an agent does, tells what it was given, and waits for a signal where its argument says so. */
@@ -111,7 +112,11 @@ describe('run, with an agent as a process', () => {
 
   for (const agent of ['copilot', 'cline'] as const) {
     it(`gives ${agent} its own way to the gateway, whatever the user has set for another`, async () => {
-      const theirs = { COPILOT_PROVIDER_BEARER_TOKEN: 'theirs', CLINE_DIR: join(root, 'home/.cline') };
+      const theirs = {
+        COPILOT_PROVIDER_BEARER_TOKEN: 'theirs',
+        CLINE_DIR: join(root, 'home/.cline'),
+        CLINE_DATA_DIR: join(root, 'home/.cline/data'),
+      };
       const { status, stdout, stderr } = await ended(start(['0'], theirs, { agent }));
       expect(status, stderr).to.equal(0);
       const told = JSON.parse(stdout);

@@ -107,9 +107,13 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
     {
       install: 'npm install -g cline',
       configure: (gateway, folder) => ({
-        files: { 'settings/providers.json': JSON.stringify(toCline(gateway)) },
-        // Without a sandbox a daemon of Cline outlives it.
-        env: { CLINE_DIR: folder, CLINE_SANDBOX: '1', CLINE_SANDBOX_DATA_DIR: folder },
+        files: {
+          'settings/providers.json': JSON.stringify(toCline(gateway)),
+          // Telemetry is on by default, and the file in which the user may have turned it off is not read.
+          'settings/global-settings.json': JSON.stringify({ telemetryOptOut: true, autoUpdateEnabled: false }),
+        },
+        // Without a sandbox a daemon of Cline outlives it. CLINE_DATA_DIR is where its telemetry looks for the setting.
+        env: { CLINE_DIR: folder, CLINE_SANDBOX: '1', CLINE_SANDBOX_DATA_DIR: folder, CLINE_DATA_DIR: folder },
       }),
     },
   ],
