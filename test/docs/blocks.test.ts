@@ -21,6 +21,10 @@ describe('the blocks of code in README and the guides', () => {
     expect(blocksRunAs('codex')).to.have.lengthOf(1);
   });
 
+  it('have one configuration of Kilo, which is the one that `npm run lab heavy` uses', () => {
+    expect(blocksRunAs('parsed').filter(({ section }) => section === 'Kilo')).to.have.lengthOf(1);
+  });
+
   for (const { path, line, code } of blocksRunAs('parsed')) {
     it(`are JSON where they say so: ${path}:${line}`, () => {
       // A list may be cut at its beginning and at its end.

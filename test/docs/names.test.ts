@@ -6,6 +6,7 @@ import settings from '../../schemas/settings.json' with { type: 'json' };
 import { isGone } from '../../src/config/gone-settings.ts';
 import { ERRORS } from '../../src/core/errors.ts';
 import clients from '../clients/package.json' with { type: 'json' };
+import { HEAVY_CLIENTS } from '../lab/heavy/clients.ts';
 import { howIsRun } from './blocks.ts';
 import { BLOCKS, DOCUMENTS, ROOT } from './documents.ts';
 
@@ -98,5 +99,6 @@ describe('names in README and the guides together', () => {
     const rows = [...ALL.matchAll(/^\|.*\| `(\S+)` \| (\d\S*) \|$/gm)];
     expect(rows).not.to.deep.equal([]);
     for (const [, name = '', version] of rows) expect(version, name).to.equal(versions[name]);
+    for (const { name, version } of HEAVY_CLIENTS) expect(ALL.replaceAll('\n', ' ')).to.include(`${name} ${version}`);
   });
 });

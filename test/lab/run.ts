@@ -51,6 +51,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     what: 'how long each page of the operator takes in a database of millions of records',
     command: ['node', 'test/console/figures.ts'],
   },
+  heavy: {
+    what: 'Copilot CLI, Cline and Kilo, 900 MB once, in front of a strict backend',
+    command: ['node', 'test/lab/heavy/heavy.ts'],
+  },
   histories: {
     what: '100,000 conversations of any items in any order',
     command: [...HOUR_OF_MOCHA, 'test/gateway/histories.system.ts'],
