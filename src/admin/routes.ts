@@ -103,7 +103,7 @@ function createAccountRoutes<Kind extends AccountKind>(
   const remove = async (req: Request<Id>) => actions.delete(await idOf(req));
   const credit = async (req: Request<Id>) => actions.credit(await idOf(req), await readBody(req));
   const showLedger = async (req: Request<Id>) => {
-    const query = { limit: readLimit(req), ...readBefore(req) };
+    const query = { limit: readLimit(req), ...readBefore(req), isNet: readFlag('net', req) };
     return actions.showLedger(await idOf(req), query);
   };
   const routes = express.Router();
@@ -155,6 +155,12 @@ function readLimit(req: Request<object>): number {
   const limit = readText('limit', req.query) ?? '20';
   if (/^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 100) return Number(limit);
   throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
+}
+
+function readFlag(name: string, { query }: Request<object>): boolean {
+  const flag = readText(name, query) ?? 'false';
+  if (flag === 'true' || flag === 'false') return flag === 'true';
+  throw invalidQuery(name, `${name} must be true or false.`);
 }
 
 function readBefore(req: Request<object>): { readonly beforeSeq?: number } {

@@ -174,6 +174,8 @@ export interface LedgerEntry {
 export interface LedgerQuery {
   readonly limit: number;
   readonly beforeSeq?: number;
+  /** Without each reservation of a request and its release, which add up to nothing. */
+  readonly isNet?: boolean;
 }
 
 export interface LedgerPage {

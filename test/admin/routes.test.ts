@@ -6,6 +6,7 @@ import { createLogger } from '../../src/telemetry/log.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import type { AdminGroup, AdminKey, IssuedKey } from '../../src/contract/types.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { openManagedGateway } from '../support/managed.ts';
 import { compileSchema } from '../support/schemas.ts';
 
 const ADMIN_TOKEN = 'admin-token-canary-1';
@@ -333,6 +334,21 @@ describe('the admin API', () => {
       expect(rest.body).to.include({ has_more: false });
     });
 
+    it('are listed without the reservations of requests that have ended', async () => {
+      await gateway.close();
+      gateway = await openManagedGateway({ ADMIN_TOKEN });
+      const { id: paying, secret } = await issue({ credits: '5' });
+      const headers = { authorization: `Bearer ${secret}` };
+      await (await gateway.create({ model: 'm', input: 'Hi' }, { headers })).text();
+      const kinds = async (query: string) => {
+        const { body } = await ask(`GET /keys/${paying}/ledger?${query}`);
+        return (body['data'] as { kind: string }[]).map(({ kind }) => kind);
+      };
+      expect(await kinds('net=true')).to.deep.equal(['settle', 'grant']);
+      for (const all of ['', 'net=false'])
+        expect(await kinds(all)).to.deep.equal(['settle', 'release', 'reserve', 'grant']);
+    });
+
     it('cannot grow beyond what can be counted', async () => {
       let status = 200;
       let body: Answer['body'] = {};
@@ -549,6 +565,7 @@ describe('the admin API', () => {
       { line: 'GET /keys?limit=1&limit=2', param: 'limit' },
       { line: 'GET /keys/:id/ledger?before=x', param: 'before' },
       { line: 'GET /keys/:id/ledger?limit=x', param: 'limit' },
+      { line: 'GET /keys/:id/ledger?net=yes', param: 'net' },
       { line: 'GET /usage?per=week', param: 'per' },
     ];
 

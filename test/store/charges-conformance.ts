@@ -168,6 +168,64 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       });
     });
 
+    describe('the net ledger', () => {
+      const netOf = async (keyId: KeyId) =>
+        (await store.listLedger(keyId, { limit: 1000, isNet: true }))?.entries ?? [];
+      const kindsOf = async (keyId: KeyId) => (await netOf(keyId)).map(({ kind }) => kind);
+      const grant = { kind: 'grant', amountMicro: 50, note: '', createdAtMs: NOON_MS } as const;
+
+      it('has an entry for a request that has cost something, and a reservation for one that runs', async () => {
+        const keyId = await makeKey({ creditsMicro: 1000 });
+        const hold = newHold(keyId, 30);
+        const [free, charged, running] = [await accepted({ hold }), await accepted({ hold }), await accepted({ hold })];
+        await store.finish(charged.requestId, ended({ costMicro: 12 }));
+        await store.finish(free.requestId, ended({ costMicro: 0 }));
+        const net = await netOf(keyId);
+        expect(net.map(({ kind, requestId }) => [kind, requestId])).to.deep.equal([
+          ['settle', charged.requestId],
+          ['reserve', running.requestId],
+          ['grant', null],
+        ]);
+        await expectToAddUp(keyId, net);
+      });
+
+      it('has the same entries on each page, however far apart the two of a request are', async () => {
+        const keyId = await makeKey({ creditsMicro: 1_000_000 });
+        const holds = Array.from({ length: 300 }, () => accepted({ hold: newHold(keyId, 30) }));
+        const [, ...others] = await Promise.all(holds);
+        await Promise.all(others.map(({ requestId }, at) => store.finish(requestId, ended({ costMicro: at % 7 }))));
+        const net = await netOf(keyId);
+        expect(net.filter(({ kind }) => kind === 'settle')).to.have.lengthOf(256);
+        expect(net.slice(256).map(({ kind }) => kind)).to.deep.equal(['reserve', 'grant']);
+        await expectToAddUp(keyId, net);
+        for (const { seq } of (await ledgerOf(keyId)).filter((_entry, at) => at % 20 === 0)) {
+          const rest = net.filter((entry) => entry.seq < seq);
+          for (const limit of [1, 60, 300]) {
+            const page = await store.listLedger(keyId, { limit, isNet: true, beforeSeq: seq });
+            expect(page).to.deep.equal({ entries: rest.slice(0, limit), hasMore: rest.length > limit });
+          }
+        }
+      });
+
+      it('keeps a release whose reservation was carried', async () => {
+        const keyId = await makeKey({ creditsMicro: 100, createdAtMs: 1 });
+        const { requestId } = await accepted({ hold: newHold(keyId, 30), createdAtMs: 7 });
+        await store.finish(requestId, ended({ costMicro: 12 }));
+        await store.prune(8);
+        expect(await kindsOf(keyId)).to.deep.equal(['settle', 'release', 'carry']);
+        await expectToAddUp(keyId, await netOf(keyId));
+      });
+
+      it('keeps a release whose reservation was made when the key became prepaid', async () => {
+        const keyId = await makeKey();
+        const { requestId } = await accepted({ hold: newHold(keyId, 30) });
+        await store.credit(keyId, grant);
+        await store.finish(requestId, ended({ costMicro: 12 }));
+        expect(await kindsOf(keyId)).to.deep.equal(['settle', 'release', 'reserve', 'grant']);
+        await expectToAddUp(keyId, await netOf(keyId));
+      });
+    });
+
     it('ends the credits of a key, also while it runs, and begins them anew', async () => {
       const keyId = await makeKey({ creditsMicro: 100 });
       const { requestId } = await accepted({ hold: newHold(keyId, 30) });
@@ -516,8 +574,8 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       return (await store.listLedger(keyId, { limit: 1000 }))?.entries ?? [];
     }
 
-    async function expectToAddUp(keyId: KeyId): Promise<void> {
-      const sum = (await ledgerOf(keyId)).reduce((sum, { amountMicro }) => sum + amountMicro, 0);
+    async function expectToAddUp(keyId: KeyId, entries?: readonly LedgerEntry[]): Promise<void> {
+      const sum = (entries ?? (await ledgerOf(keyId))).reduce((sum, { amountMicro }) => sum + amountMicro, 0);
       expect(await fundsOf(keyId)).to.have.property('balanceMicro', sum);
     }
   });

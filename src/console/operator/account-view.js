@@ -177,6 +177,18 @@ export async function showAccount(page, kind) {
     path: `${path}/ledger`,
     label: 'Ledger',
     none: 'No entries yet. Adding credits starts the ledger.',
+    usual: { net: 'true' },
+    filters: [
+      {
+        name: 'net',
+        label: 'Reservations',
+        kind: 'choice',
+        options: [
+          ['', 'unreleased'],
+          ['false', 'all'],
+        ],
+      },
+    ],
     cursor: 'before',
     idOf: (/** @type {LedgerItem} */ { id }) => String(id),
     columns: [

@@ -18,7 +18,7 @@ const PER_PAGE = '25';
  * @param {Page} page
  * @param {object} options
  * @param {string} options.path
- * @param {Readonly<Record<string, string>>} [options.fixed] Parameters that are always the same.
+ * @param {Readonly<Record<string, string>>} [options.usual] Parameters that a filter of the same name replaces.
  * @param {readonly Field[]} [options.filters]
  * @param {(name: string, value: string) => string} [options.toAddress] A filter as the address and the gateway have it.
  * @param {(name: string, value: string) => string} [options.fromAddress]
@@ -32,7 +32,7 @@ const PER_PAGE = '25';
  * @param {number} options.everyMs
  */
 export function showPagedList(page, options) {
-  const { path, fixed = {}, filters = [], cursor = 'after', idOf } = options;
+  const { path, usual = {}, filters = [], cursor = 'after', idOf } = options;
   const { toAddress = keep, fromAddress = keep } = options;
   const { none, noneFits = none, everyMs } = options;
   const { view, id } = page.route;
@@ -64,7 +64,7 @@ export function showPagedList(page, options) {
   page.content.append(table.place, pages);
   const polling = showLive(page, {
     async ask(signal) {
-      const query = new URLSearchParams([['limit', PER_PAGE], ...Object.entries(fixed), ...given]);
+      const query = new URLSearchParams({ limit: PER_PAGE, ...usual, ...Object.fromEntries(given) });
       const answer = await page.client.get(`${path}?${query}`, { signal });
       return /** @type {{ data: readonly Row[], has_more: boolean, last_id?: string | null }} */ (answer);
     },

@@ -2,6 +2,7 @@ import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
+import type { LedgerPlace } from '../book/ledger.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
 import {
   toGroupDraftRow,
@@ -13,6 +14,7 @@ import {
   type KeyRow,
 } from '../rows/keys.ts';
 import type { CallOptions, BatchQueue } from '../queue/batch-queue.ts';
+import { readNet } from './net-ledger.ts';
 import { toPage } from './pages.ts';
 import { listUsage, listUsageTotals, rollUpUsage } from './usage.ts';
 
@@ -61,8 +63,9 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
   }
 
   async function listLedger(accountId: AccountId, query: LedgerQuery): Promise<LedgerPage | undefined> {
-    const { limit, beforeSeq = Number.MAX_SAFE_INTEGER } = query;
-    const found = await queue.call(['listLedger', accountId, beforeSeq, limit + 1], LOOKUP);
+    const { limit, beforeSeq = Number.MAX_SAFE_INTEGER, isNet = false } = query;
+    const read = (place: LedgerPlace, count: number) => queue.call(['listLedger', accountId, place, count], LOOKUP);
+    const found = await (isNet ? readNet(read, beforeSeq, limit + 1) : read({ beforeSeq }, limit + 1));
     if (found === null) return undefined;
     const { rows, hasMore } = toPage(found, limit);
     return { entries: rows, hasMore };

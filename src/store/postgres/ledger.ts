@@ -42,10 +42,11 @@ interface Candidate {
 }
 
 export const LEDGER_LOOKUPS: Remote<'listLedger'> = {
-  async listLedger(connection, accountId, beforeSeq, limit) {
+  async listLedger(connection, accountId, place, limit) {
     const find = isGroupId(accountId) ? ACCOUNTS.findGroupSeq : ACCOUNTS.findKeySeq;
     const seq = await findSeq(connection, find, accountId);
-    return seq === null ? null : connection.rows<LedgerEntry>(ACCOUNTS.listLedger, { seq, beforeSeq, limit });
+    const list = 'afterSeq' in place ? ACCOUNTS.listLedgerAfter : ACCOUNTS.listLedger;
+    return seq === null ? null : connection.rows<LedgerEntry>(list, { seq, ...place, limit });
   },
 };
 

@@ -51,6 +51,8 @@ export function accountStatements({ contains }: Dialect) {
     findReference: 'SELECT 1 AS found FROM ledger WHERE key = :seq AND reference = :reference',
     listLedger: `
       SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = :seq AND seq < :beforeSeq ORDER BY seq DESC LIMIT :limit`,
+    listLedgerAfter: `
+      SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = :seq AND seq > :afterSeq ORDER BY seq LIMIT :limit`,
     listOldestEntries: `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = :key ORDER BY seq LIMIT :limit`,
     turnIntoCarry: `
       UPDATE ledger SET kind = 'carry', amount_micro = :amountMicro, request_id = NULL, note = '', reference = NULL

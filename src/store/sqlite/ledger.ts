@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
+import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry, type LedgerPlace } from '../book/ledger.ts';
 import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 import { ACCOUNTS } from './statements.ts';
@@ -28,14 +28,13 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     return 'credited';
   }
 
-  const selectPage = prepareNamed<{ seq: number; beforeSeq: number; limit: number }, LedgerEntry>(
-    database,
-    ACCOUNTS.listLedger,
-  );
+  const selectBefore = prepareNamed<object, LedgerEntry>(database, ACCOUNTS.listLedger);
+  const selectAfter = prepareNamed<object, LedgerEntry>(database, ACCOUNTS.listLedgerAfter);
 
-  function listLedger(accountId: AccountId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
+  function listLedger(accountId: AccountId, place: LedgerPlace, limit: number): readonly LedgerEntry[] | null {
     const account = unit.funding.find(accountId);
-    return account === undefined ? null : selectPage.all({ seq: account.seq, beforeSeq, limit });
+    const select = 'afterSeq' in place ? selectAfter : selectBefore;
+    return account === undefined ? null : select.all({ seq: account.seq, ...place, limit });
   }
 
   const selectNextKey = database

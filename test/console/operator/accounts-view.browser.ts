@@ -133,6 +133,21 @@ describe('the keys and groups of the operator', () => {
     await page.getByRole('row', { name: 'invoice 17' }).getByText('8.00').waitFor();
   });
 
+  it('show one entry of a request that has ended, and all of them on demand', async () => {
+    await scene.create({ model: 'm', input: 'Hi' });
+    const page = await openAda();
+    const kinds = () => page.locator('tbody tr td:nth-child(2)').allInnerTexts();
+    await page.getByRole('row', { name: 'settle' }).waitFor();
+    expect(await kinds()).to.deep.equal(['settle', 'grant']);
+    await page.getByLabel('Reservations').selectOption('all');
+    await page.getByRole('row', { name: 'reserve' }).waitFor();
+    expect(await kinds()).to.deep.equal(['settle', 'release', 'reserve', 'grant']);
+    await page.reload();
+    await page.getByRole('row', { name: 'reserve' }).waitFor();
+    await page.getByLabel('Reservations').selectOption('unreleased');
+    await page.getByRole('row', { name: 'reserve' }).waitFor({ state: 'detached' });
+  });
+
   it('ask before credits limit what was not limited by any', async () => {
     await scene.managed.issue({ name: 'Bob' });
     const page = await scene.openOperator('keys');

@@ -396,7 +396,7 @@ async function findWrongBooks(
   const wrong: string[] = [];
   const say = (problem: string): void => void wrong.push(`${name}: ${problem}`);
   const row = (await ask('findKey', key.keyId)) as KeyRow;
-  const ledger = (await ask('listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 10_000)) as LedgerEntry[];
+  const ledger = (await ask('listLedger', key.keyId, { beforeSeq: Number.MAX_SAFE_INTEGER }, 10_000)) as LedgerEntry[];
   const { requestsPerMinute, spendPerDayMicro } = key.limits;
   const spentMicro = records.reduce((total, { costMicro }) => total + (costMicro ?? 0), 0);
   const largest = Math.max(0, ...records.map(({ heldMicro }) => heldMicro ?? 0));

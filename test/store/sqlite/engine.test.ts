@@ -75,7 +75,7 @@ describe('the engine', () => {
         ['createKeys', [toKeyDraftRow(key)]],
         accept(draft),
         acceptPaid,
-        ['listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 10],
+        ['listLedger', key.keyId, { beforeSeq: Number.MAX_SAFE_INTEGER }, 10],
         ['findKey', key.keyId],
       ]),
     );
@@ -111,7 +111,7 @@ describe('the engine', () => {
       ...drafts.map(({ requestId }) => acceptPaid(newDraft({ model: requestId }))),
       credit,
       balance,
-      ['listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 100] as const,
+      ['listLedger', key.keyId, { beforeSeq: Number.MAX_SAFE_INTEGER }, 100] as const,
     ];
     const results = resultsOf(engine.run('write', batch));
     const [created, held, sums, spent, credited, entries] = [0, 6, 12, 13, 20, 21].map((place) => results[place]);
