@@ -102,6 +102,7 @@ function createAccountRoutes<Kind extends AccountKind>(
   const update = async (req: Request<Id>) => actions.update(await idOf(req), await readBody(req));
   const remove = async (req: Request<Id>) => actions.delete(await idOf(req));
   const credit = async (req: Request<Id>) => actions.credit(await idOf(req), await readBody(req));
+  const endCredits = async (req: Request<Id>) => actions.endCredits(await idOf(req));
   const showLedger = async (req: Request<Id>) => {
     const query = { limit: readLimit(req), ...readBefore(req), isNet: readFlag('net', req) };
     return actions.showLedger(await idOf(req), query);
@@ -114,7 +115,11 @@ function createAccountRoutes<Kind extends AccountKind>(
     .patch(sending(update))
     .delete(sending(remove))
     .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
-  routes.route('/:id/credits').post(sending(credit)).all(methodNotAllowed('POST'));
+  routes
+    .route('/:id/credits')
+    .post(sending(credit))
+    .delete(sending(endCredits))
+    .all(methodNotAllowed('POST', 'DELETE'));
   routes.route('/:id/ledger').get(sending(showLedger)).all(methodNotAllowed('GET'));
   return routes;
 }

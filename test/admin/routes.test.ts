@@ -349,6 +349,16 @@ describe('the admin API', () => {
         expect(await kinds(all)).to.deep.equal(['settle', 'release', 'reserve', 'grant']);
     });
 
+    it('are ended, so that a key or a group is no longer prepaid', async () => {
+      await ask('POST /groups', { body: { name: 'r', credits: '5' } });
+      await change(`POST /keys/${id}/credits`, { amount: '5' });
+      for (const account of [`keys/${id}`, 'groups/r'])
+        for (const time of ['first', 'again'])
+          expect(await change(`DELETE /${account}/credits`), time).to.include({ balance: null });
+      const { body } = await ask(`GET /keys/${id}/ledger`);
+      expect(body['data']).to.have.lengthOf(2).and.have.nested.property('[0].amount', '-5.00');
+    });
+
     it('cannot grow beyond what can be counted', async () => {
       let status = 200;
       let body: Answer['body'] = {};

@@ -56,7 +56,7 @@ export async function showAccount(page, kind) {
     openForm({
       title: `Make ${name} prepaid?`,
       text: [
-        `${what} has no credits, so only its limits apply. Once it has credits, it is refused when they are used up. To undo this, run credits end.`,
+        `${what} has no credits, so only its limits apply. Once it has credits, it is refused when they are used up. The command “credits end” takes this back.`,
       ],
       submit: 'Make it prepaid',
       send: async () => credit,
