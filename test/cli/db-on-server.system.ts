@@ -49,7 +49,7 @@ if (server !== undefined) {
 
     it('backup names the tool that makes one', async () => {
       const { status, stderr } = await run('db backup x.db', { env });
-      expect(stderr).to.equal('A database on a server is backed up by pg_dump, or by what the server itself offers.\n');
+      expect(stderr).to.equal('To back up a database on a server, use pg_dump or what the server itself offers.\n');
       expect(status).to.equal(1);
     });
   });

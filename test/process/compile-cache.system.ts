@@ -35,7 +35,7 @@ describe('warm-up.ts, which npm ci runs', () => {
     };
     const warmUp = join(import.meta.dirname, '../../src/process/warm-up.ts');
     const { stderr } = await promisify(execFile)(process.execPath, [warmUp], { env });
-    expect(stderr).to.match(/^Compiling the gateway, .* some seconds …\n$/);
+    expect(stderr).to.match(/^Compiling the gateway .* a few seconds …\n$/);
     const before = countKept();
     expect(before).to.be.above(200);
     const gateway = await startGatewayProcess({ ...env, DATABASE_URL: `file:${join(folder, 'gateway.db')}` });
