@@ -185,7 +185,7 @@ describe('the package', () => {
       expect(ended).to.include({ code: 1, stdout: '' });
       expect(ended)
         .to.have.property('stderr')
-        .that.matches(/^The gateway needs Node 22\.20 or newer, and this is [\d.]+\. [^\n]*\n$/);
+        .that.matches(/^The gateway needs Node 22\.20 or newer; this is [\d.]+\. [^\n]*\n$/);
     }
   });
 
