@@ -278,7 +278,7 @@ function messageOf(
       if (window === undefined) return undefined;
       return (
         `${cost}. Of the ${show(window.limitMicro)} which ${who} may spend per ${window.per}, ` +
-        `${show(Math.max(0, window.leftMicro))} are left until ${new Date(window.endsAtMs).toISOString()}.` +
+        `${show(Math.max(0, window.leftMicro))} is left until ${new Date(window.endsAtMs).toISOString()}.` +
         cureFor(window.leftMicro)
       );
     }

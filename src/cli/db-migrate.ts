@@ -31,7 +31,7 @@ export function addMigrate(db: Command, context: CliContext): void {
     )
     .option('--to <url>', 'postgres://…; PGPASSWORD may hold its password (default: DATABASE_URL)')
     .option('--from <file>', 'the SQLite database, which stays as it is (default: DATABASE_URL)')
-    .option('--dry-run', 'say what would be brought over, and what is in the way')
+    .option('--dry-run', 'say what would be copied, and what is in the way')
     .action(async (options: MigrateOptions, command: Command) => {
       const printer = createPrinter(context, command);
       const { dryRun = false } = options;
@@ -76,7 +76,7 @@ async function showPlan({ file, url, to }: Ends, printer: Printer): Promise<void
   const { unfinished, tables } = await planTransfer({ file, url });
   printer.show({ object: 'database_transfer_plan', file, to, unfinished, tables }, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
-    `From ${file} to ${to}: these rows would be brought over, and nothing is in the way. Nothing was changed.`,
+    `From ${file} to ${to}: these rows would be copied, and nothing is in the way. Nothing was changed.`,
     ...(unfinished > 0 ? [`${formatNumberOf('unfinished request', unfinished)} would be closed before.`] : []),
   ]);
 }
@@ -143,7 +143,7 @@ async function transferWithProgress({ file, url }: Wish, context: CliContext): P
     });
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CliError('Interrupted. Nothing was brought over; the same command begins anew.', { cause: error });
+    throw new CliError('Interrupted. Nothing was copied; run the same command again.', { cause: error });
   } finally {
     progress.stop();
   }

@@ -2742,7 +2742,7 @@ export interface Settings {
    */
   ALLOWED_HOSTS: string[];
   /**
-   * The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.
+   * The proxies in front that are trusted for the address and the host of the caller: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is trusted.
    */
   TRUST_PROXY: string;
   /**

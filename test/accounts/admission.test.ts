@@ -278,7 +278,7 @@ describe('the admission of managed keys', () => {
         ofGroup: true,
         said:
           'The request may cost up to 0.003 USD. Of the 0.002999 USD which the group of the API key may spend per day, ' +
-          '0.002998 USD are left until 2026-11-22T00:00:00.000Z. Send a lower max_output_tokens to reserve less.',
+          '0.002998 USD is left until 2026-11-22T00:00:00.000Z. Send a lower max_output_tokens to reserve less.',
       },
       {
         refused: 'insufficient_credits',

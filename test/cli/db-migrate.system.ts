@@ -81,7 +81,7 @@ if (server !== undefined) {
       const { status, stdout } = await migrate(['--to', url, '--dry-run']);
       expect(stdout).to.match(/^requests +10$/m);
       expect(stdout).to.match(
-        /^From \S+ to postgres:\/\/\S+: these rows would be brought over, and nothing is in the way\. Nothing was changed\.\n$/m,
+        /^From \S+ to postgres:\/\/\S+: these rows would be copied, and nothing is in the way\. Nothing was changed\.\n$/m,
       );
       const json = await migrate(['--to', url, '--dry-run', '--json']);
       expect(JSON.parse(json.stdout)).to.deep.include({ unfinished: 0 });
@@ -91,7 +91,7 @@ if (server !== undefined) {
 
     it('brings nothing after Ctrl-C, and everything with the same command', async () => {
       const { status, stderr } = await migrate(['--to', url], { interruption: AbortSignal.abort() });
-      expect(stderr).to.match(/^Interrupted\. Nothing was brought over; the same command begins anew\.\n$/m);
+      expect(stderr).to.match(/^Interrupted\. Nothing was copied; run the same command again\.\n$/m);
       expect(status).to.equal(1);
       expect((await migrate(['--to', url])).status).to.equal(0);
       expect((await migrate(['--to', url])).stderr).to.match(/ is not empty: it has 1 rows in keys, 10 rows in ledger/);

@@ -136,7 +136,7 @@ describe('a platform engineer with fifty teams', () => {
     await until(async () => (await ask(POOR)).status === 402);
     const { error } = (await (await ask(POOR)).json()) as { readonly error: { readonly message: string } };
     expect(error.message).to.match(
-      /^The request may cost up to 0\.0\d+ USD\. Of the 0\.0003 USD which the group of the API key may spend per day, 0\.00\d+ USD are left until \d{4}-\d\d-\d\dT00:00:00\.000Z\. Send a lower max_output_tokens to reserve less\.$/,
+      /^The request may cost up to 0\.0\d+ USD\. Of the 0\.0003 USD which the group of the API key may spend per day, 0\.00\d+ USD is left until \d{4}-\d\d-\d\dT00:00:00\.000Z\. Send a lower max_output_tokens to reserve less\.$/,
     );
   });
 
