@@ -292,14 +292,14 @@ describe('the admission of managed keys', () => {
           { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 },
         ),
         said:
-          'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD are ' +
+          'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD is ' +
           'left until 2026-11-22T00:00:00.000Z.',
       },
       {
         refused: 'spend_limit_exceeded',
         key: keyWith({ spentThisMonthMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
         said:
-          'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD are ' +
+          'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD is ' +
           'left until 2026-12-01T00:00:00.000Z.',
       },
       { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit has been reached.' },
