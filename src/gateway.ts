@@ -257,8 +257,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       return addresses;
     },
     async drain() {
+      log.info('draining: running requests may end, and new ones are refused');
       await servers.drain();
       await close();
+      log.info('stopped');
     },
     close,
     async probe() {
