@@ -136,13 +136,13 @@ export async function showAccount(page, kind) {
 
   function remove() {
     const { name, balance } = account;
-    const credits = balance === null ? 'its ledger' : `its credits (${formatAmount(balance)}) and its ledger`;
+    const kept = balance === null ? '' : `, its credits (${formatAmount(balance)})`;
     openForm({
       title: `Delete ${name}`,
       text: [
         kind === 'keys'
-          ? `The key is refused from now on, and ${credits} are deleted for good. Its records and usage are kept until their retention ends.`
-          : `The group and ${credits} are deleted for good. It must have no keys: move or delete them first.`,
+          ? `The key stops working now. The key${kept} and its ledger are deleted permanently. Its records and usage are kept until their retention ends.`
+          : `The group${kept} and its ledger are deleted permanently. It must have no keys: move or delete them first.`,
         element('span', {}, 'Type ', element('strong', {}, name), ' to delete it.'),
       ],
       fields: [{ name: 'confirmed', label: 'Name' }],

@@ -194,7 +194,7 @@ describe('the keys and groups of the operator', () => {
   it('delete a key only for whoever types its name, and say what goes', async () => {
     const page = await openAda();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('its credits (12.00) and its ledger are deleted for good').waitFor();
+    await page.getByText('its credits (12.00) and its ledger are deleted permanently').waitFor();
     await submit(page, 'Delete for good');
     await page.getByText('The name does not match.').waitFor();
     await page.getByRole('dialog').getByLabel('Name').fill('Ada’s key');
