@@ -39,12 +39,16 @@ export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsa
     const query = { ...span, ...whose, limit: MOST_TOTALS };
     const { total, totals, hasMore } = await store.listUsageTotals({ by, ...query }, untilServed(res));
     const nameOf = (name: string) => (by === 'key' ? labelCaller(name) : name);
-    const curveOf = async (name: string | null, of: Partial<UsageTotalsQuery>): Promise<UsageCurve> => {
+    const readCurve = async (name: string | null, of: Partial<UsageTotalsQuery>): Promise<UsageCurve> => {
       const found = await store.listUsageTotals({ ...query, ...of, by: 'time' }, untilServed(res));
-      return { name: name && nameOf(name), data: found.totals.map(toPoint).toReversed() };
+      return toCurve(name && nameOf(name), found.totals);
     };
-    const top = by === 'time' ? [] : totals.slice(0, MOST_CURVES);
-    const curves = await Promise.all([curveOf(null, {}), ...top.map(({ name }) => curveOf(name, toFilter(by, name)))]);
+    const readCurves = () => {
+      const ofTop = totals.slice(0, MOST_CURVES).map(({ name }) => readCurve(name, toFilter(by, name)));
+      return Promise.all([readCurve(null, {}), ...ofTop]);
+    };
+    // By time, the totals are the points of the one curve.
+    const curves = by === 'time' ? [toCurve(null, totals)] : await readCurves();
     const latencies = await listLatencies({ store, stats }, { ...span, of: ofQuery(whose) });
     res.json({
       object: 'list',
@@ -69,6 +73,10 @@ function toFilter(by: By, name: string): Partial<UsageTotalsQuery> {
     ...(by === 'group' && isGroupId(name) && { group: name }),
     ...(by === 'model' && { model: name }),
   };
+}
+
+function toCurve(name: string | null, totals: readonly UsageTotal[]): UsageCurve {
+  return { name, data: totals.map(toPoint).toReversed() };
 }
 
 function toPoint({ name, requests, costMicro }: UsageTotal): UsageCurve['data'][number] {
