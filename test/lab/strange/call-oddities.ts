@@ -1,5 +1,6 @@
 /** What backends do to calls, and still mean the same. */
 
+import { readJson } from '../../../src/core/json.ts';
 import {
   callCountOf,
   callsIn,
@@ -179,7 +180,7 @@ export const CALLS: readonly SameOddity[] = [
     takes: ['arguments form'],
     apply: (chunks) =>
       eachCall(chunks, (call) => {
-        const value = parsed(functionOf(call)['arguments']);
+        const value = readJson(textOf(functionOf(call)['arguments']));
         if (!isObject(value)) return false;
         functionOf(call)['arguments'] = value;
         return true;
@@ -278,12 +279,4 @@ function callsAgain(chunks: Json[]): Json[] | undefined {
   if (whole.length === 0 || whole.some((call) => textOf(functionOf(call)['arguments']).length < 3)) return undefined;
   const last = chunks[end] ?? {};
   return [...chunks.slice(0, end), chunkLike(withoutSaying(last), { tool_calls: whole }), ...chunks.slice(end)];
-}
-
-function parsed(value: unknown): unknown {
-  try {
-    return typeof value === 'string' ? JSON.parse(value) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -11,7 +11,7 @@ import { translate, type Answer, type MachineSettings } from '../../support/mach
 import { readAnswer } from '../../support/read-answer.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
 import { loadRecordings, readSaid } from '../../support/recordings.ts';
-import { endIn, functionOf, isOneAnswer, isStream, type AnswerOddity, type Json } from './answer.ts';
+import { endIn, isOneAnswer, isStream, type AnswerOddity, type Json } from './answer.ts';
 import { answerOf, meaningOf, toSse, type Meaning } from './meaning.ts';
 import type { Request, RequestOddity } from './requests.ts';
 import type { WireOddity } from './wires.ts';
@@ -125,8 +125,8 @@ export interface Conversation {
 export function loadConversations(answers: readonly Recorded[]): Conversation[] {
   return answers.map(({ name, dialect, chunks, done, request }) => {
     const { output } = expectWellFormed(translate(answerOf(chunks, done), request, { dialect }));
-    const next = goOn(request, output) as unknown as Request;
-    return { name, dialect, request: next, chat: askedOf(next as never, { dialect }) };
+    const next = goOn(request, output);
+    return { name, dialect, request: next as unknown as Request, chat: askedOf(next, { dialect }) };
   });
 }
 
@@ -139,7 +139,7 @@ export function faultOfRequest(
   for (const oddity of oddities) odd = odd && oddity.apply(structuredClone(odd));
   if (odd === undefined) return NOTHING_TO_CHANGE;
   try {
-    const asked = askedOf(odd as never, { dialect });
+    const asked = askedOf(odd as unknown as CreateResponse, { dialect });
     if (oddities.every(({ means }) => means === 'same'))
       return isDeepStrictEqual(asked, chat) ? undefined : `asked ${JSON.stringify(asked.messages).slice(0, 900)}`;
     const known = new Set(findComplaints(chat, RULES).map(withoutPlaces));
@@ -166,6 +166,6 @@ function withoutPlaces(complaint: string): string {
 /** What a model reads of the calls, in no order. */
 function textsOf({ messages }: ChatRequest): string[] {
   return messages.flatMap((message) =>
-    'tool_calls' in message ? (message.tool_calls ?? []).map((call) => JSON.stringify(functionOf(call as never))) : [],
+    'tool_calls' in message ? (message.tool_calls ?? []).map((call) => JSON.stringify(call.function)) : [],
   );
 }

@@ -1,5 +1,6 @@
 /** What an answer comes to for a client, so that two answers can be compared. */
 
+import { readJson } from '../../../src/core/json.ts';
 import { chunkFromCompletion } from '../../../src/core/reply/completion.ts';
 import { createChatMeter } from '../../../src/core/reply/chat-meter.ts';
 import type { CreateResponse, ResponseResource } from '../../../src/contract/types.ts';
@@ -57,8 +58,9 @@ export function meaningOf(answer: Answer, request: CreateResponse, settings: Mac
       .flatMap((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text) : []))
       .join('')
       .trim(),
+    // Equal objects are equal in any order and with any white space.
     calls: output.flatMap((item) =>
-      item.type === 'function_call' ? [{ name: item.name, arguments: parsed(item.arguments) }] : [],
+      item.type === 'function_call' ? [{ name: item.name, arguments: readJson(item.arguments) ?? item.arguments }] : [],
     ),
     usage,
     charged: chargedFor(answer),
@@ -71,13 +73,4 @@ function chargedFor({ chunks, done, failure }: Answer): unknown {
   if (failure === undefined) meter.end(done);
   else meter.fail(failure);
   return { usage: meter.reported.usage, incomplete: meter.incompleteReason, failed: meter.failure !== null };
-}
-
-/** Equal objects are equal in any order and with any white space. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json;
-  }
 }
