@@ -39,18 +39,12 @@ const ADVICE_OF_RECORD = {
 
 export const ERROR_CODES = Object.keys(ADVICE);
 
-/**
- * @param {string} code
- * @returns {string | null}
- */
+/** @type {(code: string) => string | null} */
 export function adviceFor(code) {
   return ADVICE[code] ?? ADVICE_OF_PAGE[code] ?? null;
 }
 
-/**
- * @param {string} code
- * @returns {string | null}
- */
+/** @type {(code: string) => string | null} */
 export function adviceForRecord(code) {
   return ADVICE_OF_RECORD[code] ?? adviceFor(code);
 }

@@ -102,11 +102,7 @@ async function loadMarkdown() {
   return markdown;
 }
 
-/**
- * Returns what a message has said so far, rendered once in a while.
- *
- * @param {() => void} follow
- */
+/** Returns what a message has said so far, rendered once in a while. @param {() => void} follow */
 function growingMarkdown(follow) {
   const node = paragraph('');
   let text = '';
@@ -151,42 +147,28 @@ function growingText() {
   };
 }
 
-/**
- * @param {HTMLElement} node
- * @param {string} text
- */
+/** @type {(node: HTMLElement, text: string) => void} */
 function showText(node, text) {
   node.className = markdown === null ? 'item-text' : 'markdown';
   if (markdown === null) node.replaceChildren(text);
   else showChildren(node, [...markdown.renderMarkdown(text).childNodes]);
 }
 
-/**
- * @param {string} text Of a model, as Markdown as soon as that can be rendered.
- * @param {HTMLElement} [node]
- */
+/** @param {string} text Of a model, as Markdown as soon as that can be rendered. @param {HTMLElement} [node] */
 function markdownBlock(text, node = paragraph('')) {
   showText(node, text);
   if (markdown === null) void loadMarkdown().then(() => showText(node, text));
   return node;
 }
 
-/**
- * A message is open; thoughts and calls are folded.
- *
- * @param {OutputItem} item
- * @param {...Node} content
- */
+/** A message is open; thoughts and calls are folded. @param {OutputItem} item @param {...Node} content */
 function itemBlock(item, ...content) {
   const attributes = { class: 'item', 'data-type': item.type };
   if (item.type === 'message') return element('div', attributes, ...content);
   return element('details', attributes, element('summary', {}, ...summaryOf(item)), ...content);
 }
 
-/**
- * @param {OutputItem} item
- * @returns {readonly (Node | string)[]}
- */
+/** @type {(item: OutputItem) => readonly (Node | string)[]} */
 function summaryOf(item) {
   const title = TITLES[item.type] ?? item.type;
   const name = 'name' in item ? `: ${item.name}` : '';
@@ -206,10 +188,7 @@ function saidBlock(text) {
   return titledBlock('said', { title: 'You', text });
 }
 
-/**
- * @param {string} type
- * @param {Block} block
- */
+/** @param {string} type @param {Block} block */
 function titledBlock(type, { title, text }) {
   return element(
     'div',

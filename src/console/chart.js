@@ -37,26 +37,17 @@ const TIMES = {
 };
 const HOUR = inUtc({ hour: '2-digit', minute: '2-digit' });
 
-/**
- * @param {Per} per
- * @returns {string} `Day (UTC)`
- */
+/** @param {Per} per @returns {string} `Day (UTC)` */
 export function nameOfTime(per) {
   return TIMES[per].name;
 }
 
-/**
- * @param {number} start Unix time
- * @param {Per} per
- */
+/** @param {number} start Unix time @param {Per} per */
 export function formatTime(start, per) {
   return TIMES[per].format.format(start * 1000);
 }
 
-/**
- * @param {ChartKind} kind
- * @returns {Chart}
- */
+/** @type {(kind: ChartKind) => Chart} */
 export function createChart(kind) {
   const plot = element('div', { class: 'plot', 'aria-hidden': 'true' });
   const reading = element('p', { class: 'reading muted small', 'aria-hidden': 'true' });
@@ -125,38 +116,24 @@ export function createChart(kind) {
   };
 }
 
-/**
- * @param {ChartKind} kind
- * @param {number | null | undefined} value
- */
+/** @param {ChartKind} kind @param {number | null | undefined} value */
 function formatted(kind, value) {
   return value === null || value === undefined ? '–' : kind.format(value);
 }
 
-/**
- * @param {Series} series
- * @param {number} index
- */
+/** @param {Series} series @param {number} index */
 function legendEntry(series, index) {
   const entry = element('span', {}, series.label);
   entry.style.setProperty('--series', `var(${colorOf(series, index)})`);
   return entry;
 }
 
-/**
- * @param {Series} series
- * @param {number} index
- */
+/** @param {Series} series @param {number} index */
 function colorOf({ isRest = false }, index) {
   return isRest ? '--series-rest' : `--series-${index + 1}`;
 }
 
-/**
- * @param {ChartKind} kind
- * @param {readonly Series[]} series
- * @param {readonly Part[]} parts
- * @returns {uPlot.AlignedData}
- */
+/** @type {(kind: ChartKind, series: readonly Series[], parts: readonly Part[]) => uPlot.AlignedData} */
 function dataOf({ shape }, series, parts) {
   const starts = parts.map(({ start }) => start);
   const values = series.map(({ valueOf }) => parts.map(valueOf));
@@ -167,11 +144,7 @@ function dataOf({ shape }, series, parts) {
   return [starts, ...heights.map((ofSeries) => ofSeries.map((value) => value || null)).toReversed()];
 }
 
-/**
- * @param {readonly (readonly (number | null)[])[]} values
- * @param {number} last
- * @param {number} part
- */
+/** @param {readonly (readonly (number | null)[])[]} values @param {number} last @param {number} part */
 function sumUpTo(values, last, part) {
   return values.slice(0, last + 1).reduce((sum, ofSeries) => sum + (ofSeries[part] ?? 0), 0);
 }
@@ -244,11 +217,7 @@ function optionsOf({ kind, series, per, width, onPoint }) {
   };
 }
 
-/**
- * Asks the browser for a color, since a canvas does not know `light-dark()`.
- *
- * @param {string} value
- */
+/** Asks the browser for a color, since a canvas does not know `light-dark()`. @param {string} value */
 function resolveColor(value) {
   const probe = element('span', { hidden: '' });
   probe.style.color = value;
@@ -263,10 +232,7 @@ function stepOf(per) {
   return { hour: 3600, day: 86_400, month: 30 * 86_400 }[per];
 }
 
-/**
- * @param {number} start
- * @param {Per} per
- */
+/** @param {number} start @param {Per} per */
 function shortDate(start, per) {
   return per === 'hour' ? HOUR.format(start * 1000) : formatTime(start, per);
 }

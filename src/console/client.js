@@ -30,9 +30,7 @@ export class Failure extends Error {
 
 /**
  * Returns what was thrown as a Failure. Throws mistakes of the page itself again.
- *
- * @param {unknown} thrown
- * @returns {Failure}
+ * @type {(thrown: unknown) => Failure}
  */
 export function toFailure(thrown) {
   if (thrown instanceof Failure) return thrown;
@@ -79,12 +77,7 @@ export function createClient({ key, onRefused, api = '../api/v1/' }) {
     throw failure;
   }
 
-  /**
-   * @param {string} method
-   * @param {string} path
-   * @param {object | null} body
-   * @param {Asking} asking
-   */
+  /** @param {string} method @param {string} path @param {object | null} body @param {Asking} asking */
   function send(method, path, body, { signal, headers }) {
     const json = body === null ? {} : { body: JSON.stringify(body) };
     const type = body === null ? {} : { 'content-type': 'application/json' };
@@ -116,7 +109,6 @@ const UNSENDABLE = 'The key has characters which a browser cannot send over a We
 
 /**
  * Returns the JSON of a reply. Throws Failure when the connection breaks or the reply is no JSON.
- *
  * @param {Response} response
  * @returns {Promise<unknown>}
  */
@@ -129,10 +121,7 @@ export async function readJson(response) {
   }
 }
 
-/**
- * @param {URL} url
- * @param {RequestInit} init
- */
+/** @param {URL} url @param {RequestInit} init */
 async function reach(url, init) {
   try {
     return await fetch(url, init);
@@ -147,12 +136,7 @@ export function broken() {
   return new Failure({ status: 0, code: 'cut', message: 'The connection broke before the answer had ended.' });
 }
 
-/**
- * Returns the response of an event in a final state.
- *
- * @param {ResponseEvent} event
- * @returns {ResponseResource | null}
- */
+/** Returns the response of an event in a final state. @type {(event: ResponseEvent) => ResponseResource | null} */
 export function finalResponse(event) {
   const { type } = event;
   const isLast = type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
@@ -175,11 +159,7 @@ async function readFailure(response) {
   });
 }
 
-/**
- * Returns whether the page itself has aborted the request.
- *
- * @param {unknown} error
- */
+/** Returns whether the page itself has aborted the request. @param {unknown} error */
 export function isAbort(error) {
   return error instanceof DOMException && error.name === 'AbortError';
 }

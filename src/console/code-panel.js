@@ -5,10 +5,7 @@ import { createTabs } from './tabs.js';
 /** @import { CreateResponse } from '../contract/types.ts' */
 /** @import { ConsoleConfig } from './main.js' */
 
-/**
- * @param {ConsoleConfig} config
- * @returns {(request: CreateResponse, shown: { continues: boolean }) => void}
- */
+/** @type {(config: ConsoleConfig) => (request: CreateResponse, shown: { continues: boolean }) => void} */
 export function createCodePanel(config) {
   const panel = byId('code-panel', HTMLElement);
   const scope = byId('code-scope', HTMLElement);

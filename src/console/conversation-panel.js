@@ -55,10 +55,7 @@ export function createConversationPanel({ client, conversation, read, answer, on
     return `Compacted: about ${from} → ${to} input tokens. The summary took ${cost}.`;
   }
 
-  /**
-   * @param {HTMLButtonElement} button
-   * @param {() => Promise<string>} work Resolves to a sentence for the user.
-   */
+  /** @param {HTMLButtonElement} button @param {() => Promise<string>} work Resolves to a sentence for the user. */
   async function perform(button, work) {
     setBusy(true);
     status.dataset['state'] = 'busy';

@@ -58,10 +58,7 @@ export function createConversation() {
   };
 }
 
-/**
- * @param {CreateResponse['input']} input
- * @returns {Items}
- */
+/** @type {(input: CreateResponse['input']) => Items} */
 function itemsOf(input) {
   if (typeof input !== 'string') return input;
   return input.trim() === '' ? [] : [{ type: 'message', role: 'user', content: input }];

@@ -2,11 +2,7 @@
 
 /**
  * Returns the element with this id. Throws when the page has none, or one of another kind.
- *
- * @template {HTMLElement} Kind
- * @param {string} id
- * @param {new () => Kind} kind
- * @returns {Kind}
+ * @type {<Kind extends HTMLElement>(id: string, kind: new () => Kind) => Kind}
  */
 export function byId(id, kind) {
   const found = document.getElementById(id);
@@ -16,7 +12,6 @@ export function byId(id, kind) {
 
 /**
  * Returns a new element.
- *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Readonly<Record<string, string>>} [attributes]
@@ -34,9 +29,7 @@ export function element(tag, attributes = {}, ...children) {
 
 /**
  * Shows facts as the content of a `dl`, each in a place of its own.
- *
- * @param {HTMLElement} list
- * @param {readonly Fact[]} entries
+ * @type {(list: HTMLElement, entries: readonly Fact[]) => void}
  */
 export function showFacts(list, entries) {
   const known = entries.flatMap(([term, value]) =>
@@ -45,11 +38,7 @@ export function showFacts(list, entries) {
   list.replaceChildren(...known);
 }
 
-/**
- * Returns facts as a list, one below the other.
- *
- * @param {readonly Fact[]} entries
- */
+/** Returns facts as a list, one below the other. @param {readonly Fact[]} entries */
 export function detailsOf(entries) {
   const known = entries.flatMap(([term, value]) =>
     value === null ? [] : [element('dt', {}, term), element('dd', {}, value)],
@@ -59,20 +48,13 @@ export function detailsOf(entries) {
 
 /**
  * Returns a name such as `rate_limit_exceeded`, which a narrow place breaks between its words.
- *
- * @param {string} name
- * @returns {readonly (Node | string)[]}
+ * @type {(name: string) => readonly (Node | string)[]}
  */
 export function breakable(name) {
   return name.split(/(?<=_)/).flatMap((word) => [word, element('wbr')]);
 }
 
-/**
- * Shows a sentence, or nothing.
- *
- * @param {HTMLElement} place
- * @param {string | null} sentence
- */
+/** Shows a sentence, or nothing. @type {(place: HTMLElement, sentence: string | null) => void} */
 export function say(place, sentence) {
   place.hidden = sentence === null;
   // A live region speaks whenever its text is set, even if it stays the same.
@@ -81,10 +63,7 @@ export function say(place, sentence) {
 
 /**
  * Marks a field as wrong with a reason, or removes both.
- *
- * @param {HTMLElement} field
- * @param {HTMLElement} place
- * @param {string | null} problem
+ * @type {(field: HTMLElement, place: HTMLElement, problem: string | null) => void}
  */
 export function sayProblem(field, place, problem) {
   field.setAttribute('aria-invalid', String(problem !== null));
@@ -94,9 +73,7 @@ export function sayProblem(field, place, problem) {
 /**
  * Gives the focus to another control if the one that has it is disabled or hidden now. Otherwise
  * whoever uses the keyboard begins at the top of the page again.
- *
- * @param {HTMLButtonElement} from
- * @param {HTMLElement} to
+ * @type {(from: HTMLButtonElement, to: HTMLElement) => void}
  */
 export function passFocus(from, to) {
   if (document.activeElement === from && (from.disabled || from.hidden)) to.focus({ preventScroll: true });
@@ -104,7 +81,6 @@ export function passFocus(from, to) {
 
 /**
  * Returns a time in UTC, as the log, the command line and the CSV files have it. A pointer on it tells that of the browser.
- *
  * @param {number} seconds Unix time
  * @param {'full' | 'short'} [length] The short one leaves out the year, and UTC, which the heading of a table tells.
  * @returns {HTMLTimeElement}
@@ -123,7 +99,6 @@ const TIMES = {
 
 /**
  * Copies the text of an element, or selects it where the browser refuses to copy.
- *
  * @param {HTMLElement} place
  * @returns {Promise<boolean>} whether it was copied
  */
@@ -139,9 +114,7 @@ export async function copy(place) {
 
 /**
  * Adds a stylesheet that only some views need, once. Resolves when it holds, or cannot be loaded.
- *
- * @param {string} href
- * @returns {Promise<void>}
+ * @type {(href: string) => Promise<void>}
  */
 export function addStylesheet(href) {
   if (document.head.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();

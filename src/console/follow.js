@@ -1,6 +1,5 @@
 /**
  * Keeps the end of a growing place in view, unless somebody has scrolled away from it.
- *
  * @param {HTMLElement} place
  * @returns {() => void} To be called before the place grows.
  */

@@ -4,26 +4,17 @@ const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const CREDITS = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 
-/**
- * @param {number} count
- * @returns {string} `12,345`
- */
+/** @param {number} count @returns {string} `12,345` */
 export function formatCount(count) {
   return COUNT.format(count);
 }
 
-/**
- * @param {number} count
- * @returns {string} `12.3K`, where there is little room
- */
+/** @param {number} count @returns {string} `12.3K`, where there is little room */
 export function formatShort(count) {
   return SHORT.format(count);
 }
 
-/**
- * @param {Usage} usage
- * @returns {string} `1,200 (1,000 cached, 150 written to the cache)`
- */
+/** @param {Usage} usage @returns {string} `1,200 (1,000 cached, 150 written to the cache)` */
 export function formatInput({ input_tokens, input_tokens_details: { cached_tokens, cache_write_tokens } }) {
   return withParts(input_tokens, [
     [cached_tokens, 'cached'],
@@ -31,36 +22,24 @@ export function formatInput({ input_tokens, input_tokens_details: { cached_token
   ]);
 }
 
-/**
- * @param {Usage} usage
- * @returns {string} `345 (45 reasoning)`
- */
+/** @param {Usage} usage @returns {string} `345 (45 reasoning)` */
 export function formatOutput({ output_tokens, output_tokens_details: { reasoning_tokens } }) {
   return withParts(output_tokens, [[reasoning_tokens, 'reasoning']]);
 }
 
-/**
- * @param {number} whole
- * @param {readonly (readonly [number, string])[]} parts
- */
+/** @param {number} whole @param {readonly (readonly [number, string])[]} parts */
 function withParts(whole, parts) {
   const shown = parts.filter(([count]) => count > 0).map(([count, name]) => `${formatCount(count)} ${name}`);
   return formatCount(whole) + (shown.length > 0 ? ` (${shown.join(', ')})` : '');
 }
 
-/**
- * @param {number} micro Millionths of the currency unit, as all amounts of the gateway.
- * @returns {string} `0.00125`
- */
+/** @param {number} micro Millionths of the currency unit, as all amounts of the gateway. @returns {string} `0.00125` */
 export function formatCredits(micro) {
   // The text stays decimal, since a quotient would be wrong by some millionths for billions.
   return CREDITS.format(/** @type {`${number}`} */ (`${micro}e-6`));
 }
 
-/**
- * @param {number} ms
- * @returns {string} `0.4 ms`, `12 ms`, `1.25 s` or `3 min 20 s`
- */
+/** @param {number} ms @returns {string} `0.4 ms`, `12 ms`, `1.25 s` or `3 min 20 s` */
 export function formatMs(ms) {
   if (ms < 0.05) return '0 ms';
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
@@ -70,10 +49,7 @@ export function formatMs(ms) {
   return `${COUNT.format(Math.floor(seconds / 60))} min ${seconds % 60} s`;
 }
 
-/**
- * @param {string} amount A decimal number of the currency unit, as in the admin API.
- * @returns {string} `1,200.00`
- */
+/** @param {string} amount A decimal number of the currency unit, as in the admin API. @returns {string} `1,200.00` */
 export function formatAmount(amount) {
   return CREDITS.format(/** @type {`${number}`} */ (amount));
 }

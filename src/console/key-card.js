@@ -32,11 +32,7 @@ export function createKeyCard() {
   };
 }
 
-/**
- * @param {OwnKey | OwnGroup} account
- * @param {(micro: number) => string} money
- * @returns {readonly Fact[]}
- */
+/** @type {(account: OwnKey | OwnGroup, money: (micro: number) => string) => readonly Fact[]} */
 function describeAccount({ balance, held, spent, rate_limits, spend_limits, models, expires_at }, money) {
   return [
     ['Balance', balance === null ? null : money(balance)],
@@ -52,11 +48,7 @@ function describeAccount({ balance, held, spent, rate_limits, spend_limits, mode
   ];
 }
 
-/**
- * @param {string} name
- * @param {OwnLimit} limit
- * @param {(value: number) => string} format
- */
+/** @param {string} name @param {OwnLimit} limit @param {(value: number) => string} format */
 function limitElement(name, limit, format) {
   if (limit === null) return null;
   const { remaining } = limit;

@@ -17,10 +17,7 @@ import { broken, Failure, finalResponse } from './client.js';
  *   or AbortError when the signal aborts.
  */
 
-/**
- * @param {Client} client
- * @returns {Line}
- */
+/** @type {(client: Client) => Line} */
 export function createLine(client) {
   /** @type {WebSocket | null} */
   let socket = null;
@@ -79,11 +76,7 @@ export function createLine(client) {
   };
 }
 
-/**
- * @param {WebSocket} socket
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
+/** @type {(socket: WebSocket, signal: AbortSignal) => Promise<void>} */
 function untilOpen(socket, signal) {
   const settled = new AbortController();
   const until = { signal: settled.signal };

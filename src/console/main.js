@@ -106,8 +106,7 @@ function describeKeys({ version, auth_mode, demo, operator }) {
 /**
  * Tries the key before anything is shown. A backend without a list of models does not check the
  * key; the first request does.
- *
- * @param {string} entered
+ * @type {(entered: string) => Promise<void>}
  */
 async function check(entered) {
   try {
@@ -160,11 +159,7 @@ function hideViews() {
   for (const name of Object.keys(VIEWS)) byId(`view-${name}`, HTMLElement).hidden = true;
 }
 
-/**
- * Keeps what was loaded, and tries again after a failure.
- *
- * @param {() => Promise<View>} load
- */
+/** Keeps what was loaded, and tries again after a failure. @param {() => Promise<View>} load */
 function lazily(load) {
   /** @type {Promise<View> | undefined} */
   let loaded;

@@ -37,12 +37,7 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   if (node.nodeName === 'PRE' || node.nodeName === 'TABLE') node.setAttribute('tabindex', '0');
 });
 
-/**
- * Returns a text of a model as elements that can do nothing.
- *
- * @param {string} text
- * @returns {DocumentFragment}
- */
+/** Returns a text of a model as elements that can do nothing. @type {(text: string) => DocumentFragment} */
 export function renderMarkdown(text) {
   return DOMPurify.sanitize(/** @type {string} */ (marked.parse(text)).trim(), {
     ...ALLOWED,

@@ -21,7 +21,6 @@ const OTHER = '';
 /**
  * Offers the models of the backend, the recommended one first. The user can type any other, even
  * without a list.
- *
  * @param {{ client: Client, config: ConsoleConfig }} context
  */
 export function createModelField({ client, config }) {

@@ -34,10 +34,7 @@ function addCopyButton(code) {
   }
 }
 
-/**
- * @param {HTMLElement} place
- * @param {string} docs
- */
+/** @param {HTMLElement} place @param {string} docs */
 function addSearch(place, docs) {
   const root = new URL(docs === '' ? '.' : docs, location.href);
   const input = element('input', { type: 'search', id: 'page-search-input', placeholder: 'Search the docs' });
@@ -63,10 +60,7 @@ function addSearch(place, docs) {
     }
   }
 
-  /**
-   * @param {FoundPlace} place
-   * @param {readonly string[]} words
-   */
+  /** @param {FoundPlace} place @param {readonly string[]} words */
   function toItem({ text, page, href, body }, words) {
     const link = element('a', { href: new URL(href, root).href }, text);
     const excerpt = element('p', { class: 'small' }, ...mark(excerptOf(body, words), words));
@@ -84,10 +78,7 @@ function addSearch(place, docs) {
   });
 }
 
-/**
- * @param {URL} url
- * @returns {Promise<readonly FoundPlace[]>}
- */
+/** @type {(url: URL) => Promise<readonly FoundPlace[]>} */
 async function load(url) {
   const reply = await fetch(url);
   if (!reply.ok) throw new Error(`the docs were answered with ${reply.status}`);
@@ -101,7 +92,6 @@ function toWords(text) {
 
 /**
  * Finds the word where another one begins with it: "oom" is not in "room", but "timeout" is in "FIRST_BYTE_TIMEOUT_MS".
- *
  * @param {string} word
  */
 function toPattern(word) {
@@ -110,7 +100,6 @@ function toPattern(word) {
 
 /**
  * Returns the places that have all words: first those whose title begins with the first one, then those with a word in their title.
- *
  * @param {readonly FoundPlace[]} places
  * @param {readonly string[]} words
  */
@@ -130,7 +119,6 @@ function find(places, words) {
 
 /**
  * Returns the part of the text that begins shortly before the first of the words in it.
- *
  * @param {string} body
  * @param {readonly string[]} words
  */
@@ -143,12 +131,7 @@ function excerptOf(body, words) {
   return `${start > 0 ? '… ' : ''}${body.slice(start, end)}${isCut ? ' …' : ''}`;
 }
 
-/**
- * Returns the text with its words as marks.
- *
- * @param {string} text
- * @param {readonly string[]} words
- */
+/** Returns the text with its words as marks. @param {string} text @param {readonly string[]} words */
 function mark(text, words) {
   const pattern = words.map((word) => toPattern(word).source).join('|');
   return text

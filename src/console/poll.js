@@ -7,7 +7,6 @@ const MAX_WAIT_MS = 30_000;
 /**
  * Asks again and again while the page is visible. After a failure it waits longer each time, and at
  * least as long as the gateway asks for; after one that stays, until `now` is called.
- *
  * @template Answer
  * @param {object} options
  * @param {(signal: AbortSignal) => Promise<Answer>} options.ask

@@ -6,7 +6,6 @@ import { formatCredits, formatInput, formatMs, formatOutput } from './format.js'
 
 /**
  * Returns what a record says, as a list.
- *
  * @param {RequestRecord} record
  * @param {{ advice?: string | null, whose?: readonly Fact[] }} [more] What to do about its error, and whose it is.
  */

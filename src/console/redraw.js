@@ -2,7 +2,6 @@
 
 /**
  * Shows these children, and leaves those alone that are there already.
- *
  * @template {ChildNode} Child
  * @param {Element} place
  * @param {readonly Child[]} wanted
@@ -32,18 +31,13 @@ export function showChildren(place, wanted, { nameOf = wholeOf, renew = () => un
 
 /**
  * Shows these rows. A row is known by its first cell.
- *
- * @param {HTMLTableSectionElement} body
- * @param {readonly HTMLTableRowElement[]} rows
+ * @type {(body: HTMLTableSectionElement, rows: readonly HTMLTableRowElement[]) => void}
  */
 export function showRows(body, rows) {
   showChildren(body, rows, { nameOf: (row) => row.cells[0]?.outerHTML ?? '', renew: renewCells });
 }
 
-/**
- * @param {HTMLTableRowElement} kept
- * @param {HTMLTableRowElement} wanted
- */
+/** @type {(kept: HTMLTableRowElement, wanted: HTMLTableRowElement) => void} */
 function renewCells(kept, wanted) {
   const cells = [...wanted.cells];
   keepFocus(kept, () => {
@@ -61,9 +55,7 @@ function wholeOf(node) {
 
 /**
  * Gives the focus back to what is moved, or to what comes in the place of what is gone.
- *
- * @param {Element} place
- * @param {() => void} change
+ * @type {(place: Element, change: () => void) => void}
  */
 function keepFocus(place, change) {
   const focused = document.activeElement;

@@ -16,9 +16,7 @@
 /**
  * Returns the request of the valid fields, and what is wrong with the others. Empty fields are left
  * out, so that the backend chooses the defaults.
- *
- * @param {Fields} fields
- * @returns {{ readonly request: CreateResponse, readonly problems: Problems }}
+ * @type {(fields: Fields) => { readonly request: CreateResponse, readonly problems: Problems }}
  */
 export function readFields({ model, input, instructions, tools, maxOutputTokens, effort, stream }) {
   const list = readTools(tools);
@@ -42,10 +40,7 @@ export function readFields({ model, input, instructions, tools, maxOutputTokens,
   return { request, problems };
 }
 
-/**
- * @param {string} text
- * @returns {readonly object[] | null} null when it is no list of objects
- */
+/** @param {string} text @returns {readonly object[] | null} null when it is no list of objects */
 function readTools(text) {
   if (text.trim() === '') return [];
   try {

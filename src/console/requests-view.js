@@ -21,9 +21,7 @@ const MAX_SUGGESTIONS = 500;
 
 /**
  * The address names the filters, the page and the record, so that each can be linked to.
- *
- * @param {{ client: Client }} context
- * @returns {View}
+ * @type {(context: { client: Client }) => View}
  */
 export function createRequestsView({ client }) {
   const state = byId('requests-state', HTMLSelectElement);
@@ -91,10 +89,7 @@ export function createRequestsView({ client }) {
     polling?.now();
   }
 
-  /**
-   * @param {string} requestId
-   * @param {RequestRecord} [known]
-   */
+  /** @type {(requestId: string, known?: RequestRecord) => void} */
   function openRecord(requestId, known) {
     setAddress(requestId);
     dialog.open(requestId, known);
@@ -230,9 +225,7 @@ function row(record, { href, onOpen }) {
 
 /**
  * Suggests the models that the backend lists, and those of the requests seen so far.
- *
- * @param {Client} client
- * @returns {(records: readonly RequestRecord[]) => void}
+ * @type {(client: Client) => (records: readonly RequestRecord[]) => void}
  */
 function createSuggestions(client) {
   const list = byId('requests-models', HTMLElement);

@@ -17,7 +17,6 @@ export function readRoute() {
 
 /**
  * Returns the address of a view, to link to it.
- *
  * @param {string} view
  * @param {string | null} [id]
  * @param {Readonly<Record<string, string>> | URLSearchParams} [query] Empty values are left out.
@@ -31,7 +30,6 @@ export function toHref(view, id = null, query = {}) {
 /**
  * Returns what gives another address to the view that has the present one. It does nothing and returns false when
  * somebody has left that view, also if the next one is not shown yet.
- *
  * @returns {(href: string) => boolean}
  */
 export function createAddress() {

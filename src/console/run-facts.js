@@ -24,10 +24,7 @@ export function createRunFacts() {
   show();
 
   return {
-    /**
-     * @param {Response} reply
-     * @param {number} atMs
-     */
+    /** @param {Response} reply @param {number} atMs */
     reply({ headers }, atMs) {
       const id = headers.get('x-request-id');
       facts.set('Request', id === null ? 'unknown' : linkTo(id));
@@ -38,10 +35,7 @@ export function createRunFacts() {
       }
       show();
     },
-    /**
-     * @param {ResponseEvent} event
-     * @param {number} atMs
-     */
+    /** @param {ResponseEvent} event @param {number} atMs */
     event(event, atMs) {
       // Over a WebSocket only this event names it.
       if (event.type === 'response.created') facts.set('Request', linkTo(event.response.id.replace('resp_', 'req_')));
@@ -50,10 +44,7 @@ export function createRunFacts() {
       facts.set('First delta after', formatMs(atMs));
       show();
     },
-    /**
-     * @param {ResponseResource} response
-     * @param {number} atMs
-     */
+    /** @param {ResponseResource} response @param {number} atMs */
     end({ usage }, atMs) {
       if (usage !== null) {
         facts.set('Input tokens', formatInput(usage));

@@ -19,9 +19,7 @@ const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
 /**
  * Sends the request and returns the response in its final state. Throws Failure, or AbortError when
  * the signal aborts.
- *
- * @param {RunOptions} options
- * @returns {Promise<ResponseResource>}
+ * @type {(options: RunOptions) => Promise<ResponseResource>}
  */
 export async function run({ client, request, idempotencyKey, signal, onReply, onEvent }) {
   const headers = { 'idempotency-key': idempotencyKey };
@@ -46,7 +44,6 @@ export async function run({ client, request, idempotencyKey, signal, onReply, on
 
 /**
  * Yields the events of a stream up to its `[DONE]`.
- *
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
  * @param {typeof import('./vendor/eventsource-parser/stream.js')} parser
  * @returns {AsyncGenerator<ResponseEvent>}

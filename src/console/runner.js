@@ -26,7 +26,6 @@ import { createTimeline } from './timeline.js';
 
 /**
  * Runs one request at a time and shows it.
- *
  * @param {object} options
  * @param {Client} options.client
  * @param {Conversation} options.conversation
@@ -64,10 +63,7 @@ export function createRunner({ client, conversation, onRunning }) {
     });
   });
 
-  /**
-   * @param {Start} start
-   * @param {() => number} sinceStart in milliseconds
-   */
+  /** @param {Start} start @param {() => number} sinceStart in milliseconds */
   async function perform({ request, continues, transport }, sinceStart) {
     const facts = createRunFacts();
     const { signal } = hangUp;
@@ -77,10 +73,7 @@ export function createRunner({ client, conversation, onRunning }) {
       note(event.type, event);
       answer.showEvent(event);
     };
-    /**
-     * @param {string} name
-     * @param {unknown} content
-     */
+    /** @param {string} name @param {unknown} content */
     const note = (name, content) => timeline.add({ atMs: sinceStart(), name, content });
     const whole = continues ? conversation.continueWith(request) : request;
     const canRefer = continues && conversation.latestId !== null && conversation.latestId === line.latestId;
@@ -171,10 +164,7 @@ function showStatus(state, sentence, advice = null) {
   say(status, sentence);
 }
 
-/**
- * @param {ResponseResource} response
- * @param {number} tookMs
- */
+/** @type {(response: ResponseResource, tookMs: number) => void} */
 function showEnd({ status, error, incomplete_details }, tookMs) {
   const took = formatMs(tookMs);
   if (status === 'completed') showStatus('good', `Completed in ${took}.`);
@@ -193,9 +183,7 @@ function showEnd({ status, error, incomplete_details }, tookMs) {
 
 /**
  * Finds the running request by its idempotency key, since a JSON reply names its id too late.
- *
- * @param {Client} client
- * @param {string} idempotencyKey
+ * @type {(client: Client, idempotencyKey: string) => Promise<void>}
  */
 async function cancelByKey(client, idempotencyKey) {
   const record = /** @type {{ request_id: string }} */ (

@@ -7,7 +7,6 @@ const TITLE = document.title;
 
 /**
  * Asks for a key or a token with the form of the page, and keeps it for this tab.
- *
  * @param {object} options
  * @param {string} options.storedAs
  * @param {string} options.name What people call it.

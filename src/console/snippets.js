@@ -22,10 +22,7 @@ export const SNIPPETS = [
   { id: 'ai-sdk', label: 'AI SDK', write: toAiSdk },
 ];
 
-/**
- * @param {CreateResponse} request
- * @param {string} baseUrl
- */
+/** @param {CreateResponse} request @param {string} baseUrl */
 function toCurl(request, baseUrl) {
   return [
     `curl ${request.stream === true ? '-N ' : ''}${shellWord(`${baseUrl}/responses`)}`,
@@ -40,10 +37,7 @@ function shellWord(text) {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/**
- * @param {CreateResponse} request
- * @param {string} baseUrl
- */
+/** @param {CreateResponse} request @param {string} baseUrl */
 function toOpenAiJs(request, baseUrl) {
   const call = `await client.responses.create(${jsLiteral(toJson(request))})`;
   const use =
@@ -63,12 +57,7 @@ const client = new OpenAI({
 ${use}`;
 }
 
-/**
- * A request over a WebSocket is always streamed.
- *
- * @param {CreateResponse} request
- * @param {string} baseUrl
- */
+/** A request over a WebSocket is always streamed. @param {CreateResponse} request @param {string} baseUrl */
 function toOpenAiWebSocket({ stream: _stream, ...request }, baseUrl) {
   return `import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
@@ -88,10 +77,7 @@ for (const end of ['response.completed', 'response.incomplete', 'response.failed
 socket.send(${jsLiteral({ type: 'response.create', ...toJson(request) })});`;
 }
 
-/**
- * @param {CreateResponse} request
- * @param {string} baseUrl
- */
+/** @param {CreateResponse} request @param {string} baseUrl */
 function toOpenAiPython(request, baseUrl) {
   const fields = Object.entries(toJson(request)).map(
     ([name, value]) => `    ${name}=${pythonLiteral(value, '    ')},\n`,
@@ -118,7 +104,6 @@ ${use}`;
 /**
  * `store: false` keeps the SDK from replacing output by references to stored items, which the
  * gateway does not have. The `include` returns its reasoning to a model.
- *
  * @param {CreateResponse} request
  * @param {string} baseUrl
  */
@@ -159,10 +144,7 @@ const gateway = createOpenAI({
 ${use}`;
 }
 
-/**
- * @param {{ type?: string }} tool
- * @returns {tool is FunctionTool}
- */
+/** @type {(tool: { type?: string }) => tool is FunctionTool} */
 function isFunctionTool(tool) {
   return tool.type === 'function';
 }
@@ -174,21 +156,12 @@ function toAiSdkTool({ name, description, parameters = { type: 'object', propert
   return `    ${jsLiteral(name)}: tool({\n${about}      inputSchema: jsonSchema(${schema}),\n    }),`;
 }
 
-/**
- * Removes what JSON does not carry, such as undefined.
- *
- * @param {object} value
- * @returns {Readonly<Record<string, Json>>}
- */
+/** Removes what JSON does not carry, such as undefined. @type {(value: object) => Readonly<Record<string, Json>>} */
 function toJson(value) {
   return /** @type {Readonly<Record<string, Json>>} */ (JSON.parse(JSON.stringify(value)));
 }
 
-/**
- * @param {Json} value
- * @param {string} [indent] of the line on which the value begins
- * @returns {string}
- */
+/** @param {Json} value @param {string} [indent] of the line on which the value begins @returns {string} */
 function jsLiteral(value, indent = '') {
   if (typeof value === 'string') return jsString(value);
   const key = (/** @type {string} */ name) =>
@@ -196,11 +169,7 @@ function jsLiteral(value, indent = '') {
   return literal(value, { indent, step: '  ', write: jsLiteral, scalar: String, key });
 }
 
-/**
- * JSON's escapes are valid in JavaScript. Single quotes are its usual style.
- *
- * @param {string} text
- */
+/** JSON's escapes are valid in JavaScript. Single quotes are its usual style. @param {string} text */
 function jsString(text) {
   return `'${JSON.stringify(text)
     .slice(1, -1)
@@ -208,13 +177,7 @@ function jsString(text) {
     .replaceAll("'", String.raw`\'`)}'`;
 }
 
-/**
- * JSON's strings are valid in Python.
- *
- * @param {Json} value
- * @param {string} [indent]
- * @returns {string}
- */
+/** JSON's strings are valid in Python. @type {(value: Json, indent?: string) => string} */
 function pythonLiteral(value, indent = '') {
   if (typeof value === 'string') return JSON.stringify(value);
   const scalar = (/** @type {null | boolean | number} */ one) =>

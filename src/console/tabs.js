@@ -2,7 +2,6 @@ import { element } from './dom.js';
 
 /**
  * Fills a tab list with the usual keys: arrows, Home and End.
- *
  * @param {object} options
  * @param {HTMLElement} options.list
  * @param {HTMLElement} options.panel

@@ -44,10 +44,7 @@ export function createTimeline(place) {
   };
 }
 
-/**
- * @param {Moment} moment
- * @param {number} sinceMs
- */
+/** @param {Moment} moment @param {number} sinceMs */
 function row({ atMs, name, content }, sinceMs) {
   const preview = previewOf(content);
   const details = element(

@@ -19,10 +19,7 @@ const EXAMPLE_TOOLS = [
   },
 ];
 
-/**
- * @param {{ client: Client, config: ConsoleConfig }} context
- * @returns {View}
- */
+/** @type {(context: { client: Client, config: ConsoleConfig }) => View} */
 export function createTryView({ client, config }) {
   const form = byId('try-form', HTMLFormElement);
   const send = byId('try-send', HTMLButtonElement);

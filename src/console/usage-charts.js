@@ -39,11 +39,7 @@ export const STATS_CHARTS = [
   },
 ];
 
-/**
- * @param {string} title
- * @param {(part: Part) => Part['duration']} of
- * @returns {ChartKind}
- */
+/** @type {(title: string, of: (part: Part) => Part['duration']) => ChartKind} */
 function timesOf(title, of) {
   return {
     title,
@@ -61,7 +57,6 @@ function timesOf(title, of) {
 
 /**
  * Draws the charts that have a value, and the codes of what was rejected.
- *
  * @param {HTMLElement} place
  * @param {readonly ChartKind[]} kinds
  * @returns {(usage: { parts: readonly Part[], rejected?: readonly Rejection[], per: Span['per'], series?: SeriesOf }) => boolean}

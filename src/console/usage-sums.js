@@ -34,10 +34,7 @@ const SPANS = {
 /**
  * Returns the last day, week, month or year up to now. The current hour, day or month is its last
  * part.
- *
- * @param {string} name
- * @param {number} nowMs
- * @returns {Span}
+ * @type {(name: string, nowMs: number) => Span}
  */
 export function spanOf(name, nowMs) {
   const { per, count } = SPANS[name] ?? { per: 'day', count: 7 };
@@ -53,7 +50,6 @@ export function spanOf(name, nowMs) {
 
 /**
  * Returns the sums of all rows for each part of the span, including parts without requests.
- *
  * @param {readonly UsageOfModel[]} rows
  * @param {Span} span
  * @returns {readonly Sums[]} oldest first
@@ -69,7 +65,6 @@ export function sumByTime(rows, span) {
 
 /**
  * Returns the parts with how long requests took in them, and how many were rejected.
- *
  * @param {readonly Sums[]} parts
  * @param {{ readonly latencies: readonly Latency[], readonly rejected: readonly Rejection[] }} stats
  * @param {string | null} model null for all
@@ -86,7 +81,6 @@ export function withStats(parts, { latencies, rejected }, model) {
 
 /**
  * Returns what a chart stacks: the parts that have a name, and the rest of all.
- *
  * @param {readonly UsageCurve[]} curves Of all, then of each name.
  * @param {'requests' | 'cost'} value
  * @param {ReadonlyMap<string | null, string>} labels Of the names, and of all as null.
@@ -107,48 +101,31 @@ export function stackOf(curves, value, labels) {
   return hasRest ? [...named, { label: 'others', valueOf: restOf, isRest: true }] : named;
 }
 
-/**
- * @param {readonly Rejection[]} rejected
- * @param {string | null} model null for all
- */
+/** @param {readonly Rejection[]} rejected @param {string | null} model null for all */
 export function rejectedOf(rejected, model) {
   return rejected.filter((one) => model === null || one.model === model);
 }
 
-/**
- * @param {readonly Sums[]} parts
- * @returns {Sums}
- */
+/** @type {(parts: readonly Sums[]) => Sums} */
 export function sumOf(parts) {
   const whole = nothing(parts[0]?.start ?? 0);
   for (const part of parts) add(whole, part);
   return whole;
 }
 
-/**
- * Returns the average time of a request.
- *
- * @param {Sums} sums
- * @returns {number | null} null when there was none
- */
+/** Returns the average time of a request. @param {Sums} sums @returns {number | null} null when there was none */
 export function meanMs({ requests, duration_ms }) {
   return requests === 0 ? null : duration_ms / requests;
 }
 
-/**
- * @param {Span} span
- * @returns {readonly number[]}
- */
+/** @type {(span: Span) => readonly number[]} */
 function startsOf({ per, from, until }) {
   const starts = [];
   for (let start = from; start < until; start = nextStart(start, per)) starts.push(start);
   return starts;
 }
 
-/**
- * @param {number} start
- * @param {Per} per
- */
+/** @param {number} start @param {Per} per */
 function nextStart(start, per) {
   if (per === 'hour') return start + HOUR_S;
   if (per === 'day') return start + DAY_S;
@@ -156,10 +133,7 @@ function nextStart(start, per) {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / 1000;
 }
 
-/**
- * @param {number} start
- * @returns {Sums}
- */
+/** @type {(start: number) => Sums} */
 function nothing(start) {
   return {
     start,
@@ -176,10 +150,7 @@ function nothing(start) {
   };
 }
 
-/**
- * @param {Sums} sums
- * @param {Sums} more
- */
+/** @type {(sums: Sums, more: Sums) => void} */
 function add(sums, more) {
   sums.requests += more.requests;
   sums.failed += more.failed;

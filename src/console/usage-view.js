@@ -45,10 +45,7 @@ const CHARTS = [
   ...STATS_CHARTS,
 ];
 
-/**
- * @param {{ client: Client, config: ConsoleConfig }} context
- * @returns {View}
- */
+/** @type {(context: { client: Client, config: ConsoleConfig }) => View} */
 export function createUsageView({ client, config }) {
   const spanField = byId('usage-span', HTMLSelectElement);
   const modelField = byId('usage-model', HTMLSelectElement);
@@ -117,10 +114,7 @@ export function createUsageView({ client, config }) {
   };
 }
 
-/**
- * @param {HTMLSelectElement} field
- * @param {readonly UsageOfModel[]} rows
- */
+/** @type {(field: HTMLSelectElement, rows: readonly UsageOfModel[]) => void} */
 function offerModels(field, rows) {
   const chosen = field.value;
   const models = [...new Set(rows.map(({ model }) => model))].sort();
@@ -152,11 +146,7 @@ function createDisplay() {
   };
 }
 
-/**
- * @param {HTMLElement} list
- * @param {Sums} total
- * @param {string | null} currency
- */
+/** @type {(list: HTMLElement, total: Sums, currency: string | null) => void} */
 function showTotals(list, total, currency) {
   const mean = meanMs(total);
   const share = total.requests === 0 ? '' : ` (${((100 * total.failed) / total.requests).toFixed(1)}%)`;

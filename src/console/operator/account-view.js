@@ -13,12 +13,7 @@ import { showSecret } from './secret.js';
 
 const EVERY_MS = 10_000;
 
-/**
- * Shows one key or one group with its ledger.
- *
- * @param {Page} page
- * @param {'keys' | 'groups'} kind
- */
+/** Shows one key or one group with its ledger. @param {Page} page @param {'keys' | 'groups'} kind */
 export async function showAccount(page, kind) {
   const { client, content } = page;
   const path = `${kind}/${encodeURIComponent(page.route.id ?? '')}`;
@@ -203,10 +198,7 @@ export async function showAccount(page, kind) {
   show(account);
 }
 
-/**
- * @param {Account} account
- * @returns {readonly Fact[]}
- */
+/** @type {(account: Account) => readonly Fact[]} */
 function identityOf(account) {
   const id = element('code', {}, account.id);
   if (account.object === 'group') return [['Id', id]];
@@ -226,10 +218,7 @@ function requestLink(id) {
   return id === null ? '–' : element('a', { href: toHref('requests', id) }, element('code', {}, id));
 }
 
-/**
- * @param {string} label
- * @param {() => void} act
- */
+/** @param {string} label @param {() => void} act */
 function button(label, act) {
   const made = element('button', { type: 'button' }, label);
   made.addEventListener('click', act);

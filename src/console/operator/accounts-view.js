@@ -106,11 +106,7 @@ export async function showGroups(page) {
   );
 }
 
-/**
- * @param {Page} page
- * @param {string} label
- * @param {() => void} act
- */
+/** @type {(page: Page, label: string, act: () => void) => void} */
 function offer(page, label, act) {
   const button = element('button', { type: 'button', class: 'primary' }, label);
   button.addEventListener('click', act);

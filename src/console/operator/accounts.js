@@ -45,10 +45,7 @@ export function accountFields(isNew, page) {
   ];
 }
 
-/**
- * @param {Account} account
- * @returns {Values}
- */
+/** @type {(account: Account) => Values} */
 export function toValues(account) {
   const { name, models, limits, expires_at } = account;
   return {
@@ -66,7 +63,6 @@ export function toValues(account) {
 /**
  * Returns the body of the fields that differ from those of before, so that a change by somebody else
  * meanwhile stays.
- *
  * @param {Values} values
  * @param {Values} before
  */
@@ -84,10 +80,7 @@ export function toBody(values, before) {
   return { ...body, ...(Object.keys(limits).length > 0 && { limits }) };
 }
 
-/**
- * @param {string} name
- * @param {string} text
- */
+/** @param {string} name @param {string} text */
 function toValue(name, text) {
   if (name === 'name') return text;
   if (text === '') return null;
@@ -103,10 +96,7 @@ function toValue(name, text) {
   return text;
 }
 
-/**
- * @param {Account['status']} status
- * @returns {HTMLElement}
- */
+/** @type {(status: Account['status']) => HTMLElement} */
 export function statusElement(status) {
   return element('span', { class: 'state', 'data-state': status }, status);
 }
@@ -116,11 +106,7 @@ export function amountOf(amount) {
   return amount === null ? '–' : formatAmount(amount);
 }
 
-/**
- * Returns the limits as one line.
- *
- * @param {Account} account
- */
+/** Returns the limits as one line. @param {Account} account */
 export function limitsOf({ limits }) {
   const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
   const set = [
@@ -132,10 +118,7 @@ export function limitsOf({ limits }) {
   return set.length === 0 ? '–' : set.join(', ');
 }
 
-/**
- * @param {Account} account
- * @returns {readonly Fact[]}
- */
+/** @type {(account: Account) => readonly Fact[]} */
 export function factsOf(account) {
   const { status, created_at, expires_at, models, balance, held, spent_today, spent_this_month } = account;
   const { spend_per_day, spend_per_month } = account.limits;

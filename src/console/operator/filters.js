@@ -7,7 +7,6 @@ import { accountsOf } from './suggest.js';
 
 /**
  * Returns the form of a view's filters.
- *
  * @param {Page} page
  * @param {object} options
  * @param {readonly Field[]} options.fields
@@ -47,12 +46,7 @@ export function createFilters(page, { fields, values, onChange }) {
   };
 }
 
-/**
- * Returns the filters for whose requests are meant.
- *
- * @param {Page} page
- * @returns {readonly Field[]}
- */
+/** Returns the filters for whose requests are meant. @type {(page: Page) => readonly Field[]} */
 export function accountFilters(page) {
   if (!page.isManaged) return [{ name: 'key', label: 'Caller' }];
   return [
@@ -63,7 +57,6 @@ export function accountFilters(page) {
 
 /**
  * Puts the whole name in the place of a part of it.
- *
  * @param {Field} field
  * @param {{ value: string }} input
  * @returns {Promise<string | null>} What is wrong; nothing for a name that nobody knows, of which the gateway says more.

@@ -20,12 +20,7 @@ export const TYPING_MS = 300;
 
 let fieldCount = 0;
 
-/**
- * Returns a field with its label, and a place for what is wrong with it.
- *
- * @param {Field} field
- * @param {string} value
- */
+/** Returns a field with its label, and a place for what is wrong with it. @param {Field} field @param {string} value */
 export function createField({ name, label, kind = 'text', hint, options = [], suggest }, value) {
   const id = `field-${++fieldCount}`;
   const input = createInput(kind, options);
@@ -78,7 +73,6 @@ function createInput(kind, options) {
 
 /**
  * Asks in a dialog. It stays open with the reason when the gateway refuses.
- *
  * @param {object} options
  * @param {string} options.title
  * @param {readonly (Node | string)[]} [options.text]
@@ -146,10 +140,7 @@ export function openForm({ title, text = [], fields = [], values = {}, submit, s
     if (document.activeElement === document.body) ok.focus();
   }
 
-  /**
-   * @param {string} name
-   * @param {string} text
-   */
+  /** @param {string} name @param {string} text */
   function showProblem(name, text) {
     const field = made.find((each) => name === each.name || name.startsWith(`${each.name}[`));
     if (field === undefined) return say(problem, text);
@@ -170,7 +161,6 @@ let dialogCount = 0;
 
 /**
  * Opens a dialog, which is gone once it is closed, or the page shows something else.
- *
  * @param {string} title
  * @param {readonly Node[]} content
  * @returns {{ close: () => void, staysOpen: boolean }} The Escape key does not close it while it `staysOpen`.

@@ -1,10 +1,6 @@
 import { element } from '../dom.js';
 
-/**
- * @param {string} label
- * @param {number} used
- * @param {number} capacity
- */
+/** @param {string} label @param {number} used @param {number} capacity */
 export function fullness(label, used, capacity) {
   return element('meter', {
     min: '0',

@@ -51,10 +51,7 @@ function nameOf({ name, setting }) {
   return element('div', {}, NAMES[name], element('div', { class: 'muted small' }, about));
 }
 
-/**
- * @param {AdminLimit} limit
- * @param {number} amount
- */
+/** @param {AdminLimit} limit @param {number} amount */
 function amountOf({ name }, amount) {
   return name.endsWith('_bytes') ? `${(amount / MIB).toFixed(1)} MiB` : formatCount(amount);
 }

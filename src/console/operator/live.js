@@ -5,7 +5,6 @@ import { poll } from '../poll.js';
 
 /**
  * Asks again and again as long as the view is shown, and says how it goes.
- *
  * @template Answer
  * @param {Page} page
  * @param {object} options

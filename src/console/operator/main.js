@@ -75,10 +75,7 @@ byId('skip', HTMLAnchorElement).addEventListener('click', (event) => {
 addEventListener('hashchange', () => session.isOpen && void showView());
 session.begin();
 
-/**
- * @param {() => string} token
- * @param {(failure: Failure) => void} onRefused
- */
+/** @param {() => string} token @param {(failure: Failure) => void} onRefused */
 function clientOf(token, onRefused) {
   return createClient({ key: token, onRefused, api: '../../admin/v1/' });
 }

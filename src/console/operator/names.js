@@ -15,7 +15,6 @@ const known = new Map();
 /**
  * Returns a link to a key or a group, which says its name as soon as that is known. What is deleted,
  * or was never issued by the gateway, stays an id.
- *
  * @param {Page} page
  * @param {'keys' | 'groups'} kind
  * @param {string} id
@@ -30,7 +29,6 @@ export function nameLink(page, kind, id) {
 
 /**
  * Returns the name, or the id of what has none.
- *
  * @param {Page} page
  * @param {'keys' | 'groups'} kind
  * @param {string} id
@@ -39,11 +37,7 @@ export async function nameOf(page, kind, id) {
   return isIssued(page, kind, id) ? findName(page, `${kind}/${id}`) : id;
 }
 
-/**
- * @param {Page} page
- * @param {'keys' | 'groups'} kind
- * @param {string} id
- */
+/** @param {Page} page @param {'keys' | 'groups'} kind @param {string} id */
 function isIssued({ isManaged }, kind, id) {
   return isManaged && id.startsWith(kind === 'keys' ? 'key_' : 'group_');
 }
@@ -53,10 +47,7 @@ function shorten(id) {
   return `${id.slice(0, 12)}…`;
 }
 
-/**
- * @param {Page} page
- * @param {string} path
- */
+/** @param {Page} page @param {string} path */
 function findName({ client, signal }, path) {
   const before = names.get(path);
   if (before !== undefined) return before;

@@ -13,7 +13,6 @@ const PER_PAGE = '25';
 /**
  * Shows a list of which the gateway sends one page at a time. The address has the filters and the
  * place, so that it can be kept.
- *
  * @template Row
  * @param {Page} page
  * @param {object} options
@@ -86,10 +85,7 @@ export function showPagedList(page, options) {
   return { now: polling.now };
 }
 
-/**
- * @param {string} _name
- * @param {string} value
- */
+/** @param {string} _name @param {string} value */
 function keep(_name, value) {
   return value;
 }

@@ -93,10 +93,7 @@ function createFinder() {
   return form;
 }
 
-/**
- * @param {Page} page
- * @param {string} id
- */
+/** @type {(page: Page, id: string) => void} */
 function showRecord(page, id) {
   const { client, content } = page;
   const path = `requests/${encodeURIComponent(id)}`;
@@ -159,11 +156,7 @@ function showRecord(page, id) {
   });
 }
 
-/**
- * Tells whoever looks for the request of a complaint where to look next.
- *
- * @param {Page} page
- */
+/** Tells whoever looks for the request of a complaint where to look next. @param {Page} page */
 function explainMissing({ isManaged }) {
   const said =
     'There is no record with this id. A request that is refused before it runs, for example by a limit, leaves none: its error message names the limit';
@@ -181,10 +174,7 @@ function explainMissing({ isManaged }) {
   );
 }
 
-/**
- * @param {Page} page
- * @param {AdminRequest} record
- */
+/** @param {Page} page @param {AdminRequest} record */
 function describe(page, record) {
   const { key, group } = record;
   return recordFacts(record, {
@@ -229,10 +219,7 @@ function tookOf({ duration_ms }) {
   return duration_ms === null ? '–' : formatMs(duration_ms);
 }
 
-/**
- * @param {string} value
- * @returns {readonly [string, string]}
- */
+/** @type {(value: string) => readonly [string, string]} */
 function pairOf(value) {
   return [value, value];
 }

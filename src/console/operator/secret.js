@@ -3,12 +3,7 @@ import { openDialog } from './form.js';
 
 /** @import { IssuedKey } from '../../contract/types.ts' */
 
-/**
- * Shows the secret of a key, which no later page can.
- *
- * @param {string} title
- * @param {IssuedKey} issued
- */
+/** Shows the secret of a key, which no later page can. @type {(title: string, issued: IssuedKey) => void} */
 export function showSecret(title, { name, secret }) {
   const code = element('code', { class: 'secret', tabindex: '0' }, secret);
   const copied = element('button', { type: 'button', class: 'primary' }, 'Copy');

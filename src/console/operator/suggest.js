@@ -9,11 +9,7 @@ import { isAbort, toFailure } from '../client.js';
 
 const MOST = '20';
 
-/**
- * @param {Page} page
- * @param {'keys' | 'groups'} kind
- * @returns {Suggest}
- */
+/** @type {(page: Page, kind: 'keys' | 'groups') => Suggest} */
 export function accountsOf({ client, signal }, kind) {
   return async (search) => {
     const query = new URLSearchParams({ limit: MOST, ...(search !== '' && { search }) });
@@ -23,12 +19,7 @@ export function accountsOf({ client, signal }, kind) {
   };
 }
 
-/**
- * Suggests the models that were used of late.
- *
- * @param {Page} page
- * @returns {Suggest}
- */
+/** Suggests the models that were used of late. @type {(page: Page) => Suggest} */
 export function modelsOf({ client, signal }) {
   /** @type {Promise<unknown> | null} */
   let asked = null;
@@ -39,19 +30,12 @@ export function modelsOf({ client, signal }) {
   };
 }
 
-/**
- * @param {readonly string[]} names
- * @returns {Suggest}
- */
+/** @type {(names: readonly string[]) => Suggest} */
 export function among(names) {
   return async (text) => names.filter((name) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
-/**
- * Without an answer nothing is suggested.
- *
- * @param {Promise<unknown>} asked
- */
+/** Without an answer nothing is suggested. @param {Promise<unknown>} asked */
 async function orNothing(asked) {
   try {
     return await asked;

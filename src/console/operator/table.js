@@ -13,7 +13,6 @@ import { showRows } from '../redraw.js';
 
 /**
  * Returns a table that draws only changes.
- *
  * @template Row
  * @param {object} options
  * @param {string} options.label
@@ -38,10 +37,7 @@ export function createTable({ label, columns, hrefOf, stacks = false }) {
   /** @type {readonly (Column<Row> & { title: string, isHidden: boolean })[]} */
   let shownColumns = [];
 
-  /**
-   * @param {readonly Row[]} rows
-   * @param {string} none What is said without a row.
-   */
+  /** @param {readonly Row[]} rows @param {string} none What is said without a row. */
   function show(rows, none) {
     place.removeAttribute('aria-busy');
     table.hidden = rows.length === 0;

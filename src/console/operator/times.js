@@ -1,6 +1,5 @@
 /**
  * Returns a time of an input field, which is in UTC, as Unix time.
- *
  * @param {string} text As in `datetime-local`; empty for none.
  * @returns {number | null}
  */
@@ -9,10 +8,7 @@ export function toSeconds(text) {
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
 }
 
-/**
- * @param {number | null} seconds
- * @returns {string} The value of a `datetime-local` field.
- */
+/** @param {number | null} seconds @returns {string} The value of a `datetime-local` field. */
 export function toField(seconds) {
   return seconds === null ? '' : new Date(seconds * 1000).toISOString().slice(0, 19);
 }

@@ -77,11 +77,7 @@ export function showUsage(page) {
     return { span, list, labels: new Map(await Promise.all(list.curves.map(({ name }) => labelOf(list.by, name)))) };
   }
 
-  /**
-   * @param {UsageTotalList['by']} by
-   * @param {string | null} name
-   * @returns {Promise<[string | null, string]>}
-   */
+  /** @type {(by: UsageTotalList['by'], name: string | null) => Promise<[string | null, string]>} */
   async function labelOf(by, name) {
     const isAccount = name !== null && (by === 'key' || by === 'group');
     return [name, isAccount ? await nameOf(page, `${by}s`, name) : (name ?? '')];
@@ -126,10 +122,7 @@ export function showUsage(page) {
   });
 }
 
-/**
- * @param {Page} page
- * @returns {readonly Field[]}
- */
+/** @type {(page: Page) => readonly Field[]} */
 function fieldsOf(page) {
   const { isManaged } = page;
   return [
@@ -159,10 +152,7 @@ function fieldsOf(page) {
   ];
 }
 
-/**
- * @param {HTMLElement} tiles
- * @param {UsageTotal} total
- */
+/** @type {(tiles: HTMLElement, total: UsageTotal) => void} */
 function showTotal(tiles, total) {
   showFacts(tiles, [
     ['Cost', total.cost === 0 ? null : formatCredits(total.cost)],
