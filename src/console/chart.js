@@ -237,13 +237,7 @@ function shortDate(start, per) {
   return per === 'hour' ? HOUR.format(start * 1000) : formatTime(start, per);
 }
 
-/**
- * @param {object} options
- * @param {ChartKind} options.kind
- * @param {readonly Series[]} options.series
- * @param {readonly Part[]} options.parts
- * @param {Per} options.per
- */
+/** @param {{ kind: ChartKind, series: readonly Series[], parts: readonly Part[], per: Per }} options */
 function tableOf({ kind, series, parts, per }) {
   const head = [nameOfTime(per), ...series.map(({ label }) => label)];
   return element(

@@ -38,17 +38,15 @@ export function toFailure(thrown) {
 }
 
 /**
- * @typedef {object} Asking
- * @property {AbortSignal} [signal]
- * @property {Readonly<Record<string, string>>} [headers]
+ * @typedef {{ signal?: AbortSignal, headers?: Readonly<Record<string, string>> }} Asking
  *
  * @typedef {object} Client
  * @property {(path: string, asking?: Asking) => Promise<unknown>} get `path` is below that of the
  *   API. Throws Failure.
  * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post Throws
  *   Failure if the status is not 2xx.
- * @property {(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>} change
- *   Returns the JSON of the reply. Throws Failure.
+ * @property {(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>} change Returns
+ *   the JSON of the reply. Throws Failure.
  * @property {() => WebSocket} openSocket Is not open yet. Throws Failure if the key cannot be sent.
  */
 

@@ -12,9 +12,7 @@ import { createSession } from './session.js';
  * @property {string | null} default_model
  * @property {string | null} base_url
  *
- * @typedef {object} View
- * @property {() => void} show
- * @property {() => void} hide
+ * @typedef {{ show: () => void, hide: () => void }} View
  *
  * @typedef {{ client: import('./client.js').Client, config: ConsoleConfig }} Context
  */

@@ -143,9 +143,7 @@ export function createRequestsView({ client }) {
 }
 
 /**
- * @typedef {object} RecordsShown
- * @property {boolean} isFiltered
- * @property {(requestId: string) => string} hrefOf
+ * @typedef {{ isFiltered: boolean, hrefOf: (requestId: string) => string }} RecordsShown
  *
  * @param {(requestId: string, record: RequestRecord | undefined) => void} onOpen
  * @returns {(records: readonly RequestRecord[], shown: RecordsShown) => void}
@@ -186,12 +184,7 @@ function createRecords(onOpen) {
   };
 }
 
-/**
- * @param {RequestRecord} record
- * @param {object} how
- * @param {string} how.href
- * @param {(requestId: string) => void} how.onOpen
- */
+/** @param {RequestRecord} record @param {{ href: string, onOpen: (requestId: string) => void }} how */
 function row(record, { href, onOpen }) {
   const { usage, error, incomplete_details: incomplete } = record;
   const about = usage === null ? '–' : `${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;

@@ -2,10 +2,7 @@
  * What the address says: `#/requests/req_1?status=failed` is the view `requests` with the id
  * `req_1` and the filter `status`.
  *
- * @typedef {object} Route
- * @property {string} view
- * @property {string | null} id
- * @property {URLSearchParams} query
+ * @typedef {{ view: string, id: string | null, query: URLSearchParams }} Route
  */
 
 /** @returns {Route} */

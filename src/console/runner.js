@@ -26,10 +26,7 @@ import { createTimeline } from './timeline.js';
 
 /**
  * Runs one request at a time and shows it.
- * @param {object} options
- * @param {Client} options.client
- * @param {Conversation} options.conversation
- * @param {(isRunning: boolean) => void} options.onRunning
+ * @param {{ client: Client, conversation: Conversation, onRunning: (isRunning: boolean) => void }} options
  * @returns {Runner}
  */
 export function createRunner({ client, conversation, onRunning }) {

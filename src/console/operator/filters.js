@@ -8,10 +8,7 @@ import { accountsOf } from './suggest.js';
 /**
  * Returns the form of a view's filters.
  * @param {Page} page
- * @param {object} options
- * @param {readonly Field[]} options.fields
- * @param {Values} options.values
- * @param {() => void} options.onChange
+ * @param {{ fields: readonly Field[], values: Values, onChange: () => void }} options
  */
 export function createFilters(page, { fields, values, onChange }) {
   let typing = 0;
