@@ -22,7 +22,7 @@ import { createRequestRoutes } from './records/requests.ts';
 import { showUsage } from './records/usage.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
 import { postResponse } from './responses/post-response.ts';
-import type { RequestServices } from '../requests/services.ts';
+import type { RequestServices } from '../requests/open.ts';
 import type { Services, TelemetryServices } from './services.ts';
 import { countUnreadReplies } from '../access/stalled-client.ts';
 import { onceServed } from '../wire/until-served.ts';

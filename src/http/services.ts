@@ -9,7 +9,7 @@ import type { NewUniquePart } from '../core/ids.ts';
 import type { Identities, Identity } from '../identity/identities.ts';
 import type { AccountStore } from '../store/keys.ts';
 import type { AccessServices } from '../access/services.ts';
-import type { RequestServices } from '../requests/services.ts';
+import type { RequestServices } from '../requests/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Observe } from '../telemetry/observe.ts';

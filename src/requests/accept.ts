@@ -128,16 +128,15 @@ function release(run: RunningRequest, incoming: Incoming): void {
   else incoming.onceServed(() => run.end());
 }
 
-/** Returns a clock that shows this time now, and then goes on as time passes. */
 function startClockAt(nowMs: number, steadyMs: () => number): () => number {
   const startedAtMs = steadyMs();
   return () => nowMs + Math.max(0, Math.round(steadyMs() - startedAtMs));
 }
 
 function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): RecordDraft {
-  const { caller, idempotencyKey, body, facts } = incoming;
+  const { caller, facts } = incoming;
   const { endpoint, model, stream } = plan;
-  const { identities } = services;
+  const idempotency = idempotencyOf(incoming, endpoint, services, plan.bodyDigest);
   return {
     requestId: toRequestId(facts.unique),
     caller: caller.identity,
@@ -146,12 +145,20 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
     stream,
     createdAtMs: services.nowMs(),
     estimatedInputTokens: services.estimator.reserveInput(modelCallOf(plan, caller.identity, 0)),
-    ...(idempotencyKey !== undefined && {
-      idempotency: {
-        key: identities.idempotencyKey(caller.identity, idempotencyKey),
-        body: identities.body(caller.identity, body.bytes, endpoint, plan.bodyDigest),
-      },
-    }),
+    ...(idempotency !== undefined && { idempotency }),
+  };
+}
+
+function idempotencyOf(
+  { caller, idempotencyKey, body }: Incoming,
+  endpoint: RecordDraft['endpoint'],
+  { identities }: AcceptServices,
+  bodyDigest: Uint8Array | undefined,
+): RecordDraft['idempotency'] {
+  if (idempotencyKey === undefined) return undefined;
+  return {
+    key: identities.idempotencyKey(caller.identity, idempotencyKey),
+    body: identities.body(caller.identity, body.bytes, endpoint, bodyDigest),
   };
 }
 
@@ -160,16 +167,13 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
  * idempotency key a request repeats none.
  */
 export async function findDuplicate(
-  { caller, idempotencyKey, body }: Incoming,
+  incoming: Incoming,
   endpoint: RecordDraft['endpoint'],
-  { store, identities }: AcceptServices,
+  services: AcceptServices,
   bodyDigest?: Uint8Array,
 ): Promise<StoredRecord | undefined> {
-  if (idempotencyKey === undefined) return undefined;
-  return store.findDuplicate(caller.identity, {
-    key: identities.idempotencyKey(caller.identity, idempotencyKey),
-    body: identities.body(caller.identity, body.bytes, endpoint, bodyDigest),
-  });
+  const idempotency = idempotencyOf(incoming, endpoint, services, bodyDigest);
+  return idempotency && services.store.findDuplicate(incoming.caller.identity, idempotency);
 }
 
 /** The store finds duplicates in any case, so a lookup is needed only after another refusal. */

@@ -21,7 +21,6 @@ export interface Compaction {
   readonly chat: ChatBody;
   readonly route: Route;
   readonly summary: Translator;
-  /** Whether the request asks for nothing but the compaction. */
   readonly isAll: boolean;
   /** Throws ApiError if the summary cannot be used. */
   readonly finish: () => Compacted;

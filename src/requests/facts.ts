@@ -20,7 +20,6 @@ export interface RequestFacts {
   stream: boolean;
   /** The part of a managed key that may be shown. */
   keyPrefix: string | undefined;
-  /** The name of the group of a managed key. */
   group: string | undefined;
   /** In whose statistics the request counts. */
   counted: CountedCaller | undefined;
@@ -50,7 +49,6 @@ export interface ReplyHead {
 }
 
 export interface CountedCaller {
-  /** The name of the caller in the store. */
   readonly name: string;
   readonly groupId: GroupId | null;
   /** Whether neither the gateway nor the backend has accepted the key until now. */
@@ -85,7 +83,6 @@ export function isFault({ errorCode }: RequestFacts, { status }: RequestEnd): bo
   return status >= 500 || (errorCode !== undefined && ERRORS[errorCode].status >= 500);
 }
 
-/** Notes a read of the backend's answer. */
 export function noteRead(facts: RequestFacts, chunks: number, hasOutput: boolean): void {
   facts.chunks += chunks;
   if (hasOutput) facts.firstOutputAtMs ??= performance.now();
@@ -109,7 +106,6 @@ export function noteUpstream(
   if (isExposed && !hasReplyBegun()) setHeader('x-upstream', name);
 }
 
-/** Notes whose request it is. */
 export function noteCaller(facts: RequestFacts, { identity: [name], key, holder }: NotedCaller): void {
   facts.keyPrefix = key?.prefix;
   facts.group = key?.group?.name;

@@ -33,10 +33,7 @@ export interface Holder {
 }
 
 export interface Body {
-  /**
-   * They are decompressed. Their hash identifies a repeated request. While a large request is
-   * prepared they are empty.
-   */
+  /** Decompressed. Their hash identifies a repeated request. Empty while a thread prepares them. */
   bytes: Buffer;
 }
 

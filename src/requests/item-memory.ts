@@ -29,7 +29,6 @@ export interface NewTurns {
   readonly continues: string | undefined;
 }
 
-/** An item as JSON. */
 export interface WrittenItem {
   readonly id: string;
   readonly json: string;
@@ -170,7 +169,10 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     if (owned.keys.size === 0) ownedBy.delete(item.owner);
   }
 
-  /** At most the half of what one owner has goes at a time, so that owners are not looked through for each item. */
+  /**
+   * At most half of what an owner has goes at a time, so that owners are not searched for each
+   * item.
+   */
   function makeRoom(): void {
     for (;;) {
       if (items.size > maxItems)
@@ -206,7 +208,6 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   }
 }
 
-/** Returns each item as JSON. */
 export function writeItems(items: readonly OutputItem[]): readonly WrittenItem[] {
   return items.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
 }
@@ -235,13 +236,11 @@ export function inputItemsOf(input: unknown): readonly unknown[] {
   return isList(input) ? input : [];
 }
 
-/** Returns the items of a turn. */
 export function itemsOf(turn: Uint8Array): readonly unknown[] {
   const items = readJson(Buffer.from(turn.buffer, turn.byteOffset, turn.length).toString());
   return isList(items) ? items : [];
 }
 
-/** Replaces references in the body as `ItemMemory.resolve` does. */
 export function resolveReferences(
   body: unknown,
   { find, maxBytes }: { readonly find: (id: string) => RememberedItem | undefined; readonly maxBytes: number },

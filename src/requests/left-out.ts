@@ -49,7 +49,6 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'tools.strict': 'tools.strict',
 };
 
-/** Names the parameters that the backend refused. */
 export function nameRefused(reply: ReplyHead, fields: BegunAnswer['leftOut']): void {
   const before = reply.facts.leftOut?.[IGNORED]?.split(', ') ?? [];
   const list = toHeaderList([...before, ...fields.flatMap((field) => PARAMETERS[field] ?? [])]);
@@ -63,7 +62,6 @@ export function nameUnsealed(facts: RequestFacts): void {
 
 /** Many clients accept at most 16 KiB of headers, and lose a reply with more. */
 const MAX_NAMES = 32;
-/** Thousands may look alike. */
 const MAX_LOOKED_AT = 1000;
 const MAX_NAME_LENGTH = 64;
 const MAX_LENGTH = 2048;

@@ -11,8 +11,8 @@ export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
 }
 
 /**
- * Returns the headers of an error, with a hint whether a retry makes sense. What is known of the
- * record, `decided`, counts more than what the backend says.
+ * Returns the headers of an error, with a hint whether to retry. What is `decided` by the record
+ * counts most.
  */
 export function headersOf(error: ApiError, decided?: string): Readonly<Record<string, string>> {
   const hint = decided ?? error.headers['x-should-retry'] ?? (isDeterministic(error) ? 'false' : undefined);

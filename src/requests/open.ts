@@ -4,9 +4,14 @@ import { createTokenEstimator } from '../core/tokens/estimate.ts';
 import { createSealers } from '../identity/seal.ts';
 import { watchCancels } from './cancel-watch.ts';
 import { createItemMemory } from './item-memory.ts';
-import { openPreparation, type PreparationOptions } from './preparation/preparation.ts';
+import { openPreparation, type Preparation, type PreparationOptions } from './preparation/preparation.ts';
 import { createRunningRequests } from './running.ts';
-import type { RequestServices } from './services.ts';
+import type { RelayServices } from './relay.ts';
+import type { RespondServices } from './respond.ts';
+
+export interface RequestServices extends RespondServices, RelayServices {
+  readonly preparation: Preparation;
+}
 
 type OwnServices = 'running' | 'estimator' | 'sealers' | 'itemMemory' | 'usedFields' | 'preparation';
 

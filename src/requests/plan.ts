@@ -42,7 +42,6 @@ export interface ResponsePlan extends Plan {
   readonly leftOut: LeftOut;
   /** The items of the request as JSON, where a later one may continue it. */
   readonly turn?: Uint8Array<ArrayBuffer>;
-  /** The id of the response that this one continues. */
   readonly continues?: string;
   readonly translation: PlannedTranslation;
   readonly compaction: PlannedCompaction | undefined;

@@ -3,7 +3,6 @@ import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 import type { Telling } from './telling.ts';
 
 interface WholeOrNot {
-  /** Whether the answer is whole with this. */
   readonly done: boolean;
 }
 
@@ -11,7 +10,6 @@ interface WholeOrNot {
 export interface ReadingOn<Read extends WholeOrNot> {
   /** Aborts with the request, or a second later while only usage is awaited. */
   readonly signal: StopSignal;
-  /** Whether the request is over, and the backend is read for its usage alone. */
   isForUsage(): boolean;
   take(read: Read): Promise<void> | undefined;
   /** Must be called when the backend is no longer read. */
@@ -19,7 +17,6 @@ export interface ReadingOn<Read extends WholeOrNot> {
 }
 
 export interface Reader<Read extends WholeOrNot> {
-  /** Says whether all has come but the usage. */
   readonly awaitsUsage: () => boolean;
   /** A returned promise pauses the backend. */
   readonly take: (read: Read) => Promise<void> | undefined;

@@ -51,7 +51,6 @@ export interface RecordOptions {
   readonly write?: (() => Promise<unknown>) | undefined;
   /** Whether nothing depends on the beginning, so that it may be written with the end. */
   readonly mayWait: boolean;
-  /** Is called when the beginning was refused. */
   readonly onRefused: (why: ApiError) => void;
 }
 

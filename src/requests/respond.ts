@@ -21,7 +21,7 @@ import { writeItems, type ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut, nameUnsealed } from './left-out.ts';
 import { rerouterOf } from './reroute.ts';
-import { yieldToEventLoop } from './event-loop.ts';
+import { yieldToEventLoop } from './soon.ts';
 import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './preparation/response.ts';
 import { refuseWhileDraining } from './running.ts';
@@ -116,7 +116,6 @@ function openTranslator(
   });
 }
 
-/** Returns how the answer of the backends of a plan is read. */
 function readingOf(
   { caller, facts }: IncomingCreate,
   { request, route, translation }: ResponsePlan,
@@ -159,7 +158,7 @@ function openCompaction(
   });
 }
 
-/** Keeps the response for those that continue it, and its items for those that refer to them. Each item is written once. */
+/** Keeps the response for those that continue it, and its items for those that refer to them. */
 async function remember(
   { caller, endpoint, keep, continues: earlier }: IncomingCreate,
   { request, turn, continues = earlier?.responseId }: ResponsePlan,

@@ -5,16 +5,11 @@ import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 export interface RunningRequests {
   /** The signal aborts with an ApiError that says why the request ends early. */
   begin(requestId: RequestId): RunningRequest;
-  /**
-   * Cancels the request when `asked` resolves with true. The request does not end before that, so
-   * that its client and its record agree.
-   */
+  /** Cancels the request when `asked` resolves with true. Until then the request does not end. */
   cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
-  /** Readiness fails from now on, so that load balancers send no new requests. */
   leave(): void;
   /** Refuses new requests from now on. */
   drain(): void;
-  /** Ends all requests with `gateway_interrupted`. */
   interrupt(): void;
   /** Resolves when no request runs, at the latest after this time. */
   whenIdle(withinMs: number): Promise<void>;

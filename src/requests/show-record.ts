@@ -7,7 +7,6 @@ import type { Incoming } from './incoming.ts';
 
 export interface ShownRecord {
   readonly baseUrl: string;
-  /** Whether the reader may know which backend was asked. */
   readonly exposesUpstream: boolean;
 }
 
@@ -40,7 +39,6 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** As a sentence has it. */
 const STATES: Readonly<Record<StoredRecord['status'], string>> = {
   processing: 'is still running',
   succeeded: 'succeeded',

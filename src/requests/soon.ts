@@ -1,6 +1,7 @@
+import { setImmediate as nextImmediate } from 'node:timers/promises';
+
 /** Something that is done in some milliseconds, unless it is done or cancelled before. */
 export interface Soon {
-  /** Does it at once, if it still waits. */
   now(): void;
   /** Returns whether it still waited. It will not be done any more. */
   cancel(): boolean;
@@ -40,4 +41,13 @@ export async function takesLonger(promise: Promise<unknown>, ms: number): Promis
   } finally {
     timer.cancel();
   }
+}
+
+/**
+ * Resolves in the next iteration of the event loop, when it has served others. The first immediate still
+ * belongs to this one.
+ */
+export async function yieldToEventLoop(): Promise<void> {
+  await nextImmediate();
+  await nextImmediate();
 }

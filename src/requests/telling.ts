@@ -19,9 +19,8 @@ import type { Opened } from './accept.ts';
 import type { ReplyHead } from './facts.ts';
 import { failureToTell } from './failure-told.ts';
 import type { ByteReply, EventReply, EventSink, Incoming } from './incoming.ts';
-import { yieldToEventLoop } from './event-loop.ts';
 import type { Ending } from './outcome.ts';
-import { takesLonger } from './soon.ts';
+import { takesLonger, yieldToEventLoop } from './soon.ts';
 
 export interface Telling {
   /** Aborts with the ApiError for which the request ends early. */

@@ -10,7 +10,7 @@ import type { RequestId } from '../contract/ids.ts';
 import type { Load } from '../access/load.ts';
 import type { Share } from '../access/shares.ts';
 import type { Caller } from '../requests/incoming.ts';
-import { yieldToEventLoop } from '../requests/event-loop.ts';
+import { yieldToEventLoop } from '../requests/soon.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../requests/noted-failure.ts';
 import { watchStall } from '../access/stalled-client.ts';

@@ -5,7 +5,7 @@ import type { Authenticated, Credentials } from '../access/authenticate.ts';
 import { countEnd, limitOr, type RequestToCount } from '../access/limit-rate.ts';
 import type { Share } from '../access/shares.ts';
 import type { AccessServices } from '../access/services.ts';
-import type { RequestServices } from '../requests/services.ts';
+import type { RequestServices } from '../requests/open.ts';
 import { heldBytesOf } from '../access/stalled-client.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../requests/facts.ts';

@@ -12,7 +12,7 @@ import type { ChatPlan } from '../../requests/plan.ts';
 import { relayChat } from '../../requests/relay.ts';
 import { readIncoming } from '../incoming.ts';
 import type { AccessServices } from '../../access/services.ts';
-import type { RequestServices } from '../../requests/services.ts';
+import type { RequestServices } from '../../requests/open.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 
 export interface ChatCompletionOptions extends RequestServices, AccessServices {

@@ -8,7 +8,7 @@ import { heldBytesOf } from '../../access/stalled-client.ts';
 import { createPiecesWriter } from '../../wire/json-pieces.ts';
 import { createJsonReply } from './reply.ts';
 import type { AccessServices } from '../../access/services.ts';
-import type { RequestServices } from '../../requests/services.ts';
+import type { RequestServices } from '../../requests/open.ts';
 
 export interface PostResponseOptions extends RequestServices, AccessServices {
   readonly publicBaseUrl: string | null;

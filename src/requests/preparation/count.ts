@@ -1,4 +1,3 @@
-import { withoutHistory } from './turns.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import type { ChatBody } from '../../core/encoded-chat.ts';
 import { countedInputOf, type CountedInput } from '../../core/tokens/counted-input.ts';
@@ -8,6 +7,7 @@ import { toChatRequest } from '../../core/request/request.ts';
 import { leftOutOf } from '../left-out.ts';
 import type { LeftOut } from '../plan.ts';
 import { translationOptionsFor, type ParsedRequest, type PrepareServices } from './response.ts';
+import { withItems } from './turns.ts';
 import { validateCreateResponse } from './validate.ts';
 
 export interface InputToCount {
@@ -23,32 +23,22 @@ export interface InputToCount {
 
 /** Returns what a request says to the model. Throws the ApiError of one that is not valid. */
 export function prepareCount(
-  { identity, value }: ParsedRequest,
+  parsed: ParsedRequest,
   services: PrepareServices,
 ): InputToCount & { readonly chat: ChatRequest } {
-  const earlier = services.itemMemory.resolve(identity, value);
-  try {
-    return countResolved({ identity, value }, services);
-  } catch (error) {
-    throw withoutHistory(error, earlier);
-  }
-}
-
-function countResolved(
-  { identity, value }: Pick<ParsedRequest, 'identity' | 'value'>,
-  services: PrepareServices,
-): InputToCount & { readonly chat: ChatRequest } {
-  const request = validateCreateResponse(value);
-  const route = services.routes.choose(request.model, () => affinityOf(identity[0], request));
-  const translation = toChatRequest(request, translationOptionsFor(identity, route, services));
-  const { chat } = translation;
-  return {
-    model: request.model,
-    backendModel: chat.model,
-    route,
-    chat,
-    counted: countedInputOf(chat),
-    inputSize: inputSizeOf(chat),
-    leftOut: leftOutOf(translation),
-  };
+  return withItems(parsed, services, () => {
+    const request = validateCreateResponse(parsed.value);
+    const route = services.routes.choose(request.model, () => affinityOf(parsed.identity[0], request));
+    const translation = toChatRequest(request, translationOptionsFor(parsed.identity, route, services));
+    const { chat } = translation;
+    return {
+      model: request.model,
+      backendModel: chat.model,
+      route,
+      chat,
+      counted: countedInputOf(chat),
+      inputSize: inputSizeOf(chat),
+      leftOut: leftOutOf(translation),
+    };
+  });
 }

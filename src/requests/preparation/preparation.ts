@@ -49,15 +49,12 @@ export interface PreparationOptions
   readonly usedFields: UsedFields;
   readonly estimator: PrepareServices['estimator'];
   readonly itemMemory: Pick<ItemMemory, 'resolve' | 'weigh' | 'recall'>;
-  /** Larger bodies are prepared in the thread. */
   readonly maxBytesHere?: number;
 }
 
-/** A request whose body has not been parsed. */
 export type Unprepared = Pick<Incoming, 'facts' | 'caller' | 'body' | 'isServed'> &
   Partial<Pick<Incoming, 'idempotencyKey'>>;
 
-/** A frame that has been read. */
 export interface BegunFrame extends CreateFrame {
   readonly bodyDigest?: Uint8Array | undefined;
   /** Prepares the frame behind what it continues. */
@@ -120,7 +117,6 @@ export function openPreparation(options: PreparationOptions): Preparation {
     close: () => thread.close(),
   };
 
-  /** Returns undefined for a small body. */
   function measured({ bytes }: Body): 'large' | JsonSize | undefined {
     if (bytes.length > maxBytesHere) return 'large';
     if (bytes.length <= UNMEASURED_BYTES) return undefined;

@@ -21,7 +21,7 @@ import { inputItemsOf, type ItemResolver } from '../item-memory.ts';
 import { leftOutOf } from '../left-out.ts';
 import type { PlannedLoad, ResponsePlan } from '../plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
-import { toTurn, withoutHistory } from './turns.ts';
+import { toTurn, withItems } from './turns.ts';
 import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
 export interface TranslationSettings {
@@ -54,7 +54,6 @@ interface PreparedCompaction {
   readonly resume?: (encryptedContent: string) => ChatRequest;
 }
 
-/** What is needed of a request to prepare it. */
 export interface ParsedRequest {
   readonly bytes: Buffer;
   /** The bytes as JSON. It is changed. */
@@ -74,12 +73,7 @@ const VALIDATE = { responses: validateCreateResponse, 'responses.compact': valid
 
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
 export function prepare(parsed: ParsedRequest, options: PrepareOptions, services: PrepareServices): Prepared {
-  const earlier = services.itemMemory.resolve(parsed.identity, parsed.value);
-  try {
-    return prepareResolved(parsed, options, services);
-  } catch (error) {
-    throw withoutHistory(error, earlier);
-  }
+  return withItems(parsed, services, () => prepareResolved(parsed, options, services));
 }
 
 /** As `prepare`, for a request over HTTP, which a later one may continue. */
@@ -147,7 +141,6 @@ interface CompactionRouting extends CompactionOptions {
   readonly caller: string;
 }
 
-/** Returns undefined if the request is not compacted. */
 function compactionOf(
   request: CreateResponse,
   translation: Translation,

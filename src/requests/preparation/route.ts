@@ -5,7 +5,6 @@ import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
 import { modelEdits } from './chat-body.ts';
 
 export interface RoutedChat {
-  /** Is absent where the body names no model. */
   readonly route?: Route;
   /** They put the name that the backends of the route know into the place of the model's. */
   readonly edits: readonly Edit[];

@@ -1,5 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import type { Identity } from '../../identity/identities.ts';
+import type { ItemResolver } from '../item-memory.ts';
 
 const encoder = new TextEncoder();
 
@@ -23,4 +25,18 @@ export function withoutHistory(error: unknown, historyLength: number): unknown {
     });
   const { code, status, headers, cause } = error;
   return new ApiError(code, { param: rebased(error.param), message: rebased(error.message), status, headers, cause });
+}
+
+/** Works on the request with the items that it refers to. Errors have the paths of the client's input. */
+export function withItems<Result>(
+  { identity, value }: { readonly identity: Identity; readonly value: unknown },
+  { itemMemory }: { readonly itemMemory: ItemResolver },
+  work: () => Result,
+): Result {
+  const earlier = itemMemory.resolve(identity, value);
+  try {
+    return work();
+  } catch (error) {
+    throw withoutHistory(error, earlier);
+  }
 }

@@ -5,6 +5,7 @@ import { isKnownParameter } from '../../contract/known-parameters.ts';
 import { ApiError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type {
+  CompactResponse,
   CreateChatCompletion,
   CreateResponse,
   InputItem,
@@ -26,25 +27,15 @@ import { toShapeError } from '../../contract/shape-error.ts';
  * message never quotes what the caller sent.
  */
 export function validateCreateResponse(body: unknown): CreateResponse {
-  checkObject(body);
-  dropTopNulls(body);
-  refuseState(body);
-  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
-  checkShape(isCreateResponse, body);
-  checkInput(body.input);
-  checkNames(body.tools ?? [], 'tools');
-  return withUpdates(body);
+  const request = validated(isCreateResponse, body);
+  checkNames(request.tools ?? [], 'tools');
+  return withUpdates(request);
 }
 
 /** Returns a request for a response that asks the same. Throws as `validateCreateResponse`. */
 export function validateCompactResponse(body: unknown): CreateResponse {
-  checkObject(body);
-  dropTopNulls(body);
-  refuseState(body);
-  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
-  checkShape(isCompactResponse, body);
-  checkInput(body.input);
-  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = withUpdates(body);
+  const request = withUpdates(validated(isCompactResponse, body));
+  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = request;
   return {
     model,
     input: [...inputToCompact({ input }), { type: 'compaction_trigger' }],
@@ -71,6 +62,16 @@ export function validateWebSocketCreate(frame: unknown): WebSocketCreate & JsonO
 }
 
 type JsonObject = Record<string, unknown>;
+
+function validated<Request extends CompactResponse>(hasShape: ValidateFunction<Request>, body: unknown): Request {
+  checkObject(body);
+  dropTopNulls(body);
+  refuseState(body);
+  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
+  checkShape(hasShape, body);
+  checkInput(body.input);
+  return body;
+}
 
 function checkObject(body: unknown): asserts body is JsonObject {
   if (!isObject(body)) throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' });

@@ -49,7 +49,6 @@ export interface LargeRequest extends Pick<ParsedRequest, 'unique' | 'isLimited'
   readonly usedFields: UsedFields['table'];
   readonly bytes: Uint8Array;
   readonly identity: Identity;
-  /** Whether the digest of the body is needed. */
   readonly isIdempotent: boolean;
   /** The items that the input refers to, once the thread has asked for them. */
   readonly recalled?: ReadonlyMap<string, RememberedItem>;
@@ -63,7 +62,6 @@ export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction
   readonly compaction: { readonly chat: EncodedChat; readonly route: Route; readonly resumes: boolean } | undefined;
 }
 
-/** A frame that has been read. It is prepared if it continues nothing. */
 export interface ReadFrame extends Digest {
   readonly frame: CreateFrame;
   readonly prepared?: SentPlan;
@@ -116,17 +114,13 @@ const service: LargeService = {
     ),
   frame: (request) =>
     answer(request, (received, services) => {
-      const whole = parse(received);
-      const frame = readCreateFrame(whole.value);
-      const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
+      const { whole, frame, digest } = readFrame(received);
       if (frame.previousResponseId !== undefined) return { frame, ...digest };
       return { frame, prepared: toSentPlan(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
     }),
   continued: (request, past) =>
     answer(request, (received, services) => {
-      const whole = parse(received);
-      const frame = readCreateFrame(whole.value);
-      const digest = digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined });
+      const { whole, frame, digest } = readFrame(received);
       return toSentPlan(prepareFrame(frame, { ...whole, past }, services), digest);
     }),
   resume: (request, as, encryptedContent) =>
@@ -215,6 +209,12 @@ function parse(received: Received): ParsedRequest {
   return { ...received, value: parseJson(received.bytes) };
 }
 
+function readFrame(received: Received) {
+  const whole = parse(received);
+  const frame = readCreateFrame(whole.value);
+  return { whole, frame, digest: digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined }) };
+}
+
 function digested({ bytes, isIdempotent }: Received): Digest {
   return isIdempotent ? { bodyDigest: digestOf(bytes) } : {};
 }
@@ -244,7 +244,6 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
   };
 }
 
-/** Returns what the response and the translator need of the request beside the echo. */
 function repeatedOf(request: CreateResponse): SentPlan['request'] {
   const repeated: Partial<CreateResponse> = Object.fromEntries(
     REPEATED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
