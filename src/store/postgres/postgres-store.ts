@@ -9,6 +9,7 @@ import { listenForNotices } from './notices.ts';
 import { migrate } from './migrate.ts';
 import { takeOwner } from './owners.ts';
 import { openPool } from './pool.ts';
+import { refuseForgetfulPooler } from './pooler.ts';
 
 export interface PostgresStoreOptions {
   /** Includes the password. */
@@ -39,6 +40,8 @@ export async function openPostgresStore({
   const forLists = openPool({ url, size: 1, onLost, lookup });
   try {
     await migrate(url);
+    // Those for lists are one connection, and so are the others as long as they are used in turn.
+    await refuseForgetfulPooler(forLists, connections);
     const owner = await takeOwner(connections, (error) =>
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
