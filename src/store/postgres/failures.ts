@@ -61,13 +61,17 @@ export function isReadOnly(error: unknown): boolean {
 export function toReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   if (error instanceof AggregateError) return error.errors.map(toReason).join(', ');
-  const hint = error instanceof DatabaseError ? hintOf(error) : undefined;
+  const hint = hintOf(error);
   return hint === undefined ? error.message : `${error.message} (${hint})`;
 }
 
-function hintOf({ code = '', message }: DatabaseError): string | undefined {
+function hintOf(error: Error): string | undefined {
+  const { message } = error;
+  const code = 'code' in error ? String(error.code) : '';
   if (code === '42P05' || code === '26000') {
     return 'a pooler in transaction mode must keep prepared statements, as PgBouncer does with max_prepared_statements';
   }
+  if (/SELF_SIGNED|^UNABLE_TO/.test(code))
+    return 'sslrootcert in DATABASE_URL names a file with an authority of your own';
   return message.startsWith('unsupported startup parameter') ? 'name it in ignore_startup_parameters' : undefined;
 }
