@@ -291,6 +291,53 @@ if (isInstalled) {
         expect(new Set(await askAtOnce()), `round ${round}`).to.deep.equal(new Set([200]));
     });
 
+    it('dies in front of a synchronous standby, which is promoted, loses no answer and runs none again', async () => {
+      backend.always({ json: completion('Hello') });
+      const standby = await server.startStandby();
+      takeAway = async () => {
+        await server.start();
+        await server.sql('ALTER SYSTEM RESET synchronous_standby_names');
+        await server.sql('SELECT pg_reload_conf()');
+        await standby.close();
+      };
+      await server.sql(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
+      await server.sql('SELECT pg_reload_conf()');
+      await until(
+        async () => (await server.sql(`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)).length > 0,
+      );
+      const caller = callerOf(gateway.url);
+      const create = (name: number) =>
+        caller.create({ model: 'm', input: 'Hi' }, { headers: { 'idempotency-key': String(name) } });
+      const answered: number[] = [];
+      let asked = 0;
+      const over = new AbortController();
+      const customers = Array.from({ length: 8 }, async () => {
+        while (!over.signal.aborted) {
+          const name = (asked += 1);
+          const reply = await create(name);
+          await reply.text();
+          if (reply.status === 200) answered.push(name);
+        }
+      });
+      await until(() => answered.length > 100);
+      await server.stop('immediate');
+      await standby.promote();
+      proxy.cut();
+      proxy.mend();
+      proxy.leadTo(standby.port);
+      const before = answered.length;
+      await until(() => answered.length > before + 100);
+      over.abort();
+      await Promise.all(customers);
+
+      const calls = backend.requests.length;
+      for (const name of answered) {
+        const again = await create(name);
+        expect([again.status, ((await again.json()) as { status?: string }).status]).to.deep.equal([409, 'succeeded']);
+      }
+      expect(backend.requests).to.have.lengthOf(calls);
+    });
+
     it('is a replica from the beginning says so, in one line', async () => {
       await server.becomeStandby();
       await server.stop('fast');
