@@ -1,7 +1,7 @@
 import schema from '../../schemas/backends.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
-import type { Dialect } from '../core/dialects.ts';
+import type { Dialect, DialectParameters } from '../core/dialects.ts';
 import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes.ts';
 import { lazily } from '../core/lazily.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
@@ -52,8 +52,12 @@ export function readBackendsFile(settings: BackendsFileSettings, env: Environmen
 }
 
 /** Returns the parameters that at least one of the backends takes as they are. */
-export function parametersOf(dialect: Dialect, table: BackendTable | null): Pick<Dialect, 'parameters'> {
-  return table === null ? dialect : { parameters: table.backends.flatMap((backend) => backend.dialect.parameters) };
+export function parametersOf(dialect: Dialect, table: BackendTable | null): DialectParameters {
+  if (table === null) return dialect;
+  return {
+    parameters: table.backends.flatMap((backend) => backend.dialect.parameters),
+    unboundedParameters: table.backends.flatMap((backend) => backend.dialect.unboundedParameters),
+  };
 }
 
 /** Compiling takes as long as the rest of a start. */

@@ -3,15 +3,14 @@ import schema from '../../schemas/models.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { ModelTable } from '../contract/types.ts';
-import type { Dialect } from '../core/dialects.ts';
+import type { DialectParameters } from '../core/dialects.ts';
 import { lazily } from '../core/lazily.ts';
 import { createModels, type Models } from '../core/models.ts';
 import { isPassed } from '../core/request/parameters.ts';
-import { whyRefused } from '../core/request/refused-fields.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks what the operator says of models. Does not throw. */
-export function readModelsFile(path: string | undefined, dialect: Pick<Dialect, 'parameters'>): TableFile<Models> {
+export function readModelsFile(path: string | undefined, dialect: DialectParameters): TableFile<Models> {
   return readTableFile({
     setting: 'MODELS_FILE',
     path,
@@ -32,15 +31,15 @@ const compileModelTable = lazily(() =>
 );
 
 /** Keys with funds or limits use the same models, so no parameter may go around what is reserved. */
-function findUnusable({ models }: ModelTable, dialect: Pick<Dialect, 'parameters'>): readonly string[] {
+function findUnusable({ models }: ModelTable, dialect: DialectParameters): readonly string[] {
   const problems: string[] = [];
   for (const [model, { defaults = {}, overrides = {} }] of Object.entries(models)) {
     for (const [part, parameters] of Object.entries({ defaults, overrides })) {
       for (const name of Object.keys(parameters)) {
         if (Object.hasOwn(RESPONSES_PARAMETERS, name)) continue;
         const place = placeOf('models', model, part);
-        const reason = whyRefused(name);
-        if (reason !== undefined) problems.push(`${place} must not have ${name}: ${reason}`);
+        if (dialect.unboundedParameters.includes(name))
+          problems.push(`${place} must not have ${name}, which may cost more than is reserved`);
         else if (!isPassed(name, dialect))
           problems.push(`${place} must not have ${name}, which the dialect does not list`);
       }

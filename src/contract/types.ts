@@ -1844,6 +1844,12 @@ export interface OwnDialect {
    * @maxItems 100
    */
   parameters?: string[];
+  /**
+   * As parameters, but not for keys with funds or limits: what makes the model read or write more than is reserved, costs extra or names another model, such as modalities.
+   *
+   * @maxItems 100
+   */
+  unboundedParameters?: string[];
 }
 /**
  * Fields for the first tool call of an assistant message that has no state of this backend, because another model made it.

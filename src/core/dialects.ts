@@ -59,7 +59,11 @@ export interface Dialect {
   readonly optionalFields: readonly OptionalField[];
   /** The Responses format does not have these parameters. They are passed on as they are. */
   readonly parameters: readonly string[];
+  /** As `parameters`, but not for keys with funds or limits, since they may cost more than is reserved. */
+  readonly unboundedParameters: readonly string[];
 }
+
+export type DialectParameters = Pick<Dialect, 'parameters' | 'unboundedParameters'>;
 
 type EffortFields = NonNullable<OwnDialect['effortFields']>;
 
@@ -101,6 +105,7 @@ const GENERIC: Dialect = {
   optionalFields: ['reasoning_effort', 'user'],
   // OpenAI's reference of chat completions has them.
   parameters: ['logit_bias', 'seed', 'stop'],
+  unboundedParameters: [],
 };
 
 /** These services have templates of their own, which take messages in any sensible order. */
@@ -179,13 +184,9 @@ export const DIALECTS = {
       'bad_words',
       'cache_salt',
       'documents',
-      'ignore_eos',
       'include_reasoning',
       'include_stop_str_in_output',
       'length_penalty',
-      'min_tokens',
-      'mm_processor_kwargs',
-      'priority',
       'repetition_penalty',
       'skip_special_tokens',
       'spaces_between_special_tokens',
@@ -194,6 +195,8 @@ export const DIALECTS = {
       'thinking_token_budget',
       'truncate_prompt_tokens',
     ],
+    // One takes more pixels of an image, and one a place before other callers.
+    unboundedParameters: ['ignore_eos', 'min_tokens', 'mm_processor_kwargs', 'priority'],
   },
   // srt/entrypoints/openai/protocol.py has `reasoning_content`, `chat_template_kwargs`
   // (sgl-project/sglang#20573) and only `audio_url` for audio.
@@ -206,8 +209,6 @@ export const DIALECTS = {
     parameters: [
       ...LOCAL.parameters,
       'ebnf',
-      'ignore_eos',
-      'min_tokens',
       'no_stop_trim',
       'regex',
       'repetition_penalty',
@@ -217,6 +218,7 @@ export const DIALECTS = {
       'stop_token_ids',
       'stream_reasoning',
     ],
+    unboundedParameters: ['ignore_eos', 'min_tokens'],
   },
   // tools/server/server-common.cpp takes only text, image_url and input_audio parts. A named tool is
   // ignored (ggml-org/llama.cpp#26535). tools/server/README.md has `chat_template_kwargs` and the
@@ -347,16 +349,15 @@ export const DIALECTS = {
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
     parameters: [
       ...HOSTED.parameters,
-      'image_config',
+      'include_reasoning',
       'min_p',
-      'modalities',
-      'plugins',
-      'provider',
       'repetition_penalty',
       'top_a',
       'top_k',
       'transforms',
+      'usage',
     ],
+    unboundedParameters: ['image_config', 'modalities', 'plugins', 'provider'],
   },
   // pi's compatibility table has neither `strict` nor `developer` for it.
   together: {

@@ -100,7 +100,7 @@ describe('MODELS_FILE', () => {
     {
       name: 'a parameter that goes around a reservation',
       models: { m: { overrides: { min_tokens: 5 } } },
-      line: 'models["m"].overrides must not have min_tokens: the model may write more than is reserved',
+      line: 'models["m"].overrides must not have min_tokens, which may cost more than is reserved',
     },
     {
       name: 'no name',

@@ -234,7 +234,8 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           backend.always(answer('Hello'.repeat(100), 'stop', oneToken));
           await run(way, other, { words: WORDS });
           for (let count = 0; count < 10; count += 1) {
-            await run(way, attacker, { words: WORDS, fields: { unknown_padding: 'a'.repeat(100_000) } });
+            const unread = isChat(way) ? 'user' : 'unknown_padding';
+            await run(way, attacker, { words: WORDS, fields: { [unread]: 'a'.repeat(100_000) } });
           }
           await run(way, later, { words: WORDS });
           expect(await heldFor(later)).to.be.at.least(0.8 * (await heldFor(other)));
@@ -550,7 +551,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
         { param: 'model', fields: '"model":"dear"' },
         { param: 'max_tokens', fields: '"max_tokens":1,"max_tokens":50000' },
         { param: 'n', fields: '"n":1,"n":50' },
-        { param: 'tools', fields: '"tools":[],"tools":[{"type":"web_search"}]' },
+        { param: 'tools', fields: '"tools":[],"tools":[{"type":"function","function":{"name":"f"}}]' },
         { param: 'stream_options', fields: '"stream_options":{"include_usage":true},"stream_options":{}' },
         {
           param: 'stream_options.include_usage',

@@ -1,6 +1,6 @@
 import { isKnownParameter } from '../../contract/known-parameters.ts';
 import type { CreateResponse } from '../../contract/types.ts';
-import type { Dialect } from '../dialects.ts';
+import type { DialectParameters } from '../dialects.ts';
 import { isObject } from '../json.ts';
 
 export interface Parameters {
@@ -14,11 +14,7 @@ export interface Parameters {
  * Sorts the parameters that the Responses format does not have. They are in the body itself, where
  * the SDK for Python puts them, or in its `extra_body`. None replaces a field that is `written`.
  */
-export function toParameters(
-  request: CreateResponse,
-  dialect: Pick<Dialect, 'parameters'>,
-  written: object,
-): Parameters {
+export function toParameters(request: CreateResponse, dialect: DialectParameters, written: object): Parameters {
   const extra = 'extra_body' in request ? request.extra_body : undefined;
   const passed: Record<string, unknown> = {};
   const ignored: string[] = [];
@@ -37,8 +33,8 @@ export function toParameters(
 }
 
 /** Whether the backend gets such a parameter as it is. */
-export function isPassed(name: string, { parameters }: Pick<Dialect, 'parameters'>): boolean {
-  return parameters.includes(name) && !NEVER_PASSED.has(name);
+export function isPassed(name: string, { parameters, unboundedParameters }: DialectParameters): boolean {
+  return (parameters.includes(name) || unboundedParameters.includes(name)) && !NEVER_PASSED.has(name);
 }
 
 function withInstead(name: string): string {

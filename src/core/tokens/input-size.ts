@@ -14,8 +14,12 @@ const ORDINARY_ROLE_BYTES = 16;
 /** Templates that write the ids of calls write short ones. */
 const ORDINARY_CALL_ID_BYTES = 64;
 
-/** The model, or its chat template, reads these fields whole (vLLM has the last four). */
+/**
+ * The model, or its chat template, reads these fields whole (vLLM has the last four). LiteLLM merges
+ * `extra_body` into the request.
+ */
 const READ_AS_JSON = [
+  'extra_body',
   'tools',
   'functions',
   'response_format',

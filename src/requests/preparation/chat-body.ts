@@ -2,14 +2,15 @@ import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
 import { fieldsOf, itemsIn, readString, type Edit, type Field } from '../../core/json-bytes.ts';
 import {
+  checkField,
   FIELDS_OF_FUNCTION,
   FIELDS_OF_TOOL,
   foldCase,
+  hasOwnFields,
   refusedField,
   refusedTool,
   TOOLS_OF_CALLER,
-  whyRefused,
-} from '../../core/request/refused-fields.ts';
+} from '../../core/request/bounded-fields.ts';
 import type { CreateChatCompletion } from '../../contract/types.ts';
 
 export type UnderstoodFields = ReadonlyMap<string, Field>;
@@ -22,8 +23,8 @@ export interface BodyChanges {
 
 const OTHER_LIMIT = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const;
 
-/** LiteLLM merges `extra_body` into the request; Gemini has its own settings in it. */
-const UNDERSTOOD: readonly string[] = [
+/** What a request costs depends on them, or what it is changed to. */
+const UNDERSTOOD: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'tools',
@@ -35,49 +36,30 @@ const UNDERSTOOD: readonly string[] = [
   'max_completion_tokens',
   'service_tier',
   'extra_body',
-];
+]);
 
 /**
- * Finds the fields that the price depends on. Throws ApiError if one is given twice, since backends
- * differ in which one they use. With `isLimited`, for keys with funds or limits, it also throws for
- * names in other case and for fields that are refused.
+ * Finds the fields that the price depends on. Throws ApiError for one that is given twice, since
+ * backends differ in which one they use. With the dialect of a backend, for keys with funds or limits,
+ * it also throws for a field that they may not send there.
  */
-export function findFields(body: Buffer, { isLimited }: { readonly isLimited: boolean }): UnderstoodFields {
-  const found = understoodIn(body, { start: 0, path: '', understood: UNDERSTOOD, isLimited });
-  if (!isLimited) return found;
-  const options = found.get('stream_options');
-  if (options !== undefined && isObjectAt(body, options)) {
-    understoodIn(body, { start: options.start, path: 'stream_options.', understood: ['include_usage'], isLimited });
-  }
-  const tools = found.get('tools');
-  if (tools !== undefined) checkTools(body, tools);
-  const functions = found.get('functions');
-  if (functions !== undefined) checkFunctions(body, functions);
-  const extra = found.get('extra_body');
-  if (extra !== undefined && isObjectAt(body, extra)) {
-    const path = 'extra_body.';
-    const [name] = understoodIn(body, { start: extra.start, path, understood: UNDERSTOOD, isLimited }).keys();
-    if (name !== undefined) throw refusedField(path + name, 'it must be given beside extra_body and not in it');
-  }
-  return found;
+export function findFields(body: Buffer, dialect?: Dialect): UnderstoodFields {
+  return fieldsIn(body, { start: 0, path: '' }, dialect);
 }
 
 interface Place {
   readonly start: number;
   readonly path: string;
-  readonly understood: readonly string[];
-  readonly isLimited: boolean;
 }
 
-function understoodIn(body: Buffer, { start, path, understood, isLimited }: Place): Map<string, Field> {
+function fieldsIn(body: Buffer, { start, path }: Place, dialect: Dialect | undefined): UnderstoodFields {
   const found = new Map<string, Field>();
   const seen = new Set<string>();
   for (const field of fieldsOf(body, start)) {
     const { name = '' } = field;
     const folded = foldCase(name);
-    if (isLimited) checkRefused(body, field, path);
-    if (!understood.includes(folded)) continue;
-    if (isLimited && name !== folded) throw refusedField(path + name, `it must be written ${folded}`);
+    if (dialect !== undefined) checkFieldAt(body, { ...field, name, path }, dialect);
+    else if (!UNDERSTOOD.has(folded)) continue;
     if (seen.has(folded)) {
       throw new ApiError('invalid_request', { param: path + folded, message: `${path}${folded} must be given once.` });
     }
@@ -87,9 +69,24 @@ function understoodIn(body: Buffer, { start, path, understood, isLimited }: Plac
   return found;
 }
 
-function checkRefused(body: Buffer, { name = '', start }: Field, path: string): void {
-  const reason = whyRefused(name);
-  if (reason !== undefined && body[start] !== 'n'.charCodeAt(0)) throw refusedField(path + name, reason);
+function checkFieldAt(body: Buffer, field: Field & Place & { readonly name: string }, dialect: Dialect): void {
+  const { name, path, start } = field;
+  const isNull = body[start] === 'n'.charCodeAt(0);
+  // Of a field that nobody knows, null says nothing.
+  if (!isNull || UNDERSTOOD.has(foldCase(name))) checkField(path, name, dialect);
+  const place = `${path}${name}.`;
+  if (place === 'tools.') checkTools(body, field);
+  else if (place === 'functions.') checkFunctions(body, field);
+  else if (!isObjectAt(body, field)) return;
+  else if (place === 'metadata.') checkMetadata(body, field);
+  else if (hasOwnFields(place)) fieldsIn(body, { start, path: place }, dialect);
+}
+
+/** LiteLLM chooses another deployment by the list `metadata.tags`, where OpenAI has only texts. */
+function checkMetadata(body: Buffer, { start }: Field): void {
+  for (const { name = '', start: value } of fieldsOf(body, start)) {
+    if (body[value] !== '"'.charCodeAt(0)) throw refusedField(`metadata.${name}`, 'it must be a string');
+  }
 }
 
 /** A type that is given twice is looked at twice, since backends differ in which one they use. */

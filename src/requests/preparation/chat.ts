@@ -1,6 +1,6 @@
 import { affinityOf, type Routes } from '../../core/routes.ts';
 import type { Edit } from '../../core/json-bytes.ts';
-import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
+import { checkModelSuffix, checkServiceTier } from '../../core/request/bounded-fields.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import { asksForUsage, editsOf, findFields, limitOf } from './chat-body.ts';
 import type { Plan } from '../plan.ts';
@@ -25,12 +25,12 @@ export function prepareChat(
   { routes, defaultMaxOutputTokens }: ChatSettings,
 ): PreparedChat {
   const wanted = validateCreateChatCompletion(value);
-  const fields = findFields(bytes, { isLimited });
+  const route = routes.choose(wanted.model, () => affinityOf(identity[0], wanted));
   if (isLimited) {
     checkModelSuffix(wanted.model);
     checkServiceTier(wanted.service_tier);
   }
-  const route = routes.choose(wanted.model, () => affinityOf(identity[0], wanted));
+  const fields = findFields(bytes, isLimited ? route.dialect : undefined);
   const model = route.modelAliases.get(wanted.model);
   const stream = wanted.stream === true;
   const named = limitOf(wanted);

@@ -7,7 +7,7 @@ import type { CompactionOptions, CompactionPlan, CompactionSettings } from '../.
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
-import { checkFields, checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
+import { checkModelSuffix, checkParameters, checkServiceTier } from '../../core/request/bounded-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
@@ -109,7 +109,7 @@ function prepareResolved(
   if (parsed.isLimited) {
     checkModelSuffix(model);
     checkServiceTier(translation.chat.service_tier);
-    checkFields(Object.keys(translation.parameters.passed));
+    checkParameters(Object.keys(translation.parameters.passed), route.dialect);
   }
   const compacted = mayCompact(bounded)
     ? compactionOf(bounded, translation, { ...services, ...options, route, affinity, caller: identity[0] })

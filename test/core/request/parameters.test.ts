@@ -59,9 +59,11 @@ describe('toParameters', () => {
   });
 
   it('passes no choice of another model or of several answers, whatever an operator lists', () => {
-    const names = ['n', 'best_of', 'models', 'messages', 'tools', 'stream', 'max_tokens', 'top_k'];
+    const names = ['n', 'best_of', 'models', 'messages', 'tools', 'stream', 'max_tokens', 'top_k', 'route'];
     const fields = Object.fromEntries(names.map((name) => [name, 1]));
     const request = { model: 'm', input: 'Hi', extra_body: fields };
-    expect(toParameters(request, { parameters: names }, {}).passed).to.deep.equal({ top_k: 1 });
+    expect(toParameters(request, { parameters: names, unboundedParameters: ['route'] }, {}).passed).to.deep.equal({
+      top_k: 1,
+    });
   });
 });

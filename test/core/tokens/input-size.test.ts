@@ -129,6 +129,11 @@ describe('the size of an input', () => {
       chat: { response_format: { type: 'text' }, documents: [{ text: WORDS }] },
       textBytes: bytesOf([{ type: 'text' }, [{ text: WORDS }]]),
     },
+    {
+      name: 'of what may be merged into the request',
+      chat: { extra_body: { documents: [WORDS] } },
+      textBytes: bytesOf([{ documents: [WORDS] }]),
+    },
     { name: 'of fields that are null', chat: { tools: null, response_format: null }, textBytes: 0 },
     {
       name: 'of an ordinary role and id of a call',

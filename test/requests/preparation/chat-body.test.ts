@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { array, assert, constantFrom, integer, property, shuffledSubarray } from 'fast-check';
 import { ApiError } from '../../../src/core/errors.ts';
 import { splice } from '../../../src/core/json-bytes.ts';
-import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
+import { DIALECTS } from '../../../src/core/dialects.ts';
 import {
   asksForUsage,
   editsOf,
@@ -18,8 +18,7 @@ import { runs } from '../../support/property.ts';
 const changeBody = (body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer =>
   splice(body, editsOf(body, fields, changes));
 
-const UNLIMITED = { isLimited: false };
-const LIMITED = { isLimited: true };
+const LIMITED = DIALECTS.vllm;
 
 function refusal(act: () => unknown): { code: string; param: string; message: string } {
   try {
@@ -32,7 +31,7 @@ function refusal(act: () => unknown): { code: string; param: string; message: st
 }
 
 describe('the question for usage', () => {
-  const withUsage = (body: Buffer) => changeBody(body, findFields(body, UNLIMITED), { asksForUsage: true });
+  const withUsage = (body: Buffer) => changeBody(body, findFields(body), { asksForUsage: true });
 
   const cases: { name: string; body: string; becomes: string }[] = [
     {
@@ -98,14 +97,14 @@ describe('the name of the model', () => {
   ] as const) {
     it(`is changed beside the question for usage, wherever it stands: ${body}`, () => {
       const bytes = Buffer.from(body);
-      const changed = changeBody(bytes, findFields(bytes, UNLIMITED), { model: 'a "b"', asksForUsage: true });
+      const changed = changeBody(bytes, findFields(bytes), { model: 'a "b"', asksForUsage: true });
       expect(changed.toString()).to.equal(becomes);
     });
   }
 
   it('stays, as all else does, where nothing is to be changed', () => {
     const bytes = Buffer.from('{"model":"m"}');
-    expect(changeBody(bytes, findFields(bytes, UNLIMITED), {})).to.equal(bytes);
+    expect(changeBody(bytes, findFields(bytes), {})).to.equal(bytes);
   });
 });
 
@@ -126,8 +125,8 @@ describe('the limit of the output', () => {
     },
     {
       name: 'gets the name that the backend knows',
-      body: '{"model" : "m", "max_completion_tokens" : 7 , "x":1.0}',
-      becomes: '{"model" : "m", "max_tokens":7 , "x":1.0}',
+      body: '{"model" : "m", "max_completion_tokens" : 7 , "seed":1.0}',
+      becomes: '{"model" : "m", "max_tokens":7 , "seed":1.0}',
     },
     {
       name: 'gets the newer name where the backend knows that',
@@ -157,8 +156,8 @@ describe('the limit of the output', () => {
     },
     {
       name: 'is looked for at the top alone',
-      body: '{"model":"m","metadata":{"max_completion_tokens":1}}',
-      becomes: '{"model":"m","metadata":{"max_completion_tokens":1}}',
+      body: '{"model":"m","metadata":{"max_completion_tokens":"1"}}',
+      becomes: '{"model":"m","metadata":{"max_completion_tokens":"1"}}',
     },
   ];
   for (const { name, body, becomes, by = 'max_tokens' } of cases) {
@@ -168,9 +167,12 @@ describe('the limit of the output', () => {
   }
 
   it('is set together with the model and the question for usage, wherever the fields stand', () => {
-    const anyPlaces = shuffledSubarray(['model', 'max_tokens', 'max_completion_tokens', 'stream_options', 'x'], {
-      minLength: 2,
-    }).filter((names) => names.includes('model'));
+    const anyPlaces = shuffledSubarray(
+      ['model', 'max_tokens', 'max_completion_tokens', 'stream_options', 'documents'],
+      {
+        minLength: 2,
+      },
+    ).filter((names) => names.includes('model'));
     const anySpaces = array(constantFrom('', ' ', '\n\t'), { minLength: 20, maxLength: 20 });
     const anyName = constantFrom<Name>('max_tokens', 'max_completion_tokens');
     assert(
@@ -185,8 +187,8 @@ describe('the limit of the output', () => {
             model: 'alias',
             max_tokens: limits[0],
             max_completion_tokens: limits[1],
-            stream_options: { include_usage: false, y: ',' },
-            x: ['{"max_tokens":1}', { max_tokens: 2 }],
+            stream_options: { include_usage: false, include_obfuscation: ',' },
+            documents: ['{"max_tokens":1}', { max_tokens: 2 }],
           };
           let space = 0;
           const gap = (): string => spaces[space++ % spaces.length] ?? '';
@@ -214,30 +216,36 @@ describe('the limit of the output', () => {
 describe('the fields of a chat completion that are looked at', () => {
   it('must not be given twice, since backends differ in which one they take', () => {
     const body = Buffer.from('{"model":"cheap","model":"dear"}');
-    expect(refusal(() => findFields(body, UNLIMITED))).to.include({ code: 'invalid_request', param: 'model' });
+    expect(refusal(() => findFields(body))).to.include({ code: 'invalid_request', param: 'model' });
   });
 
   it('must not be given again in capital letters', () => {
     const body = Buffer.from('{"model":"cheap","MODEL":"dear"}');
-    expect(refusal(() => findFields(body, UNLIMITED))).to.include({ code: 'invalid_request', param: 'model' });
+    expect(refusal(() => findFields(body))).to.include({ code: 'invalid_request', param: 'model' });
   });
 
   it('are not found under names in capital letters, which few backends would know', () => {
-    expect([...findFields(Buffer.from('{"model":"m","Stream_Options":{}}'), UNLIMITED).keys()]).to.deep.equal([
-      'model',
-    ]);
+    expect([...findFields(Buffer.from('{"model":"m","Stream_Options":{}}')).keys()]).to.deep.equal(['model']);
   });
 
   it('may be repeated in deeper objects, as other fields may be anywhere', () => {
     const body =
       '{"model":"m","x":1,"x":2,"metadata":{"model":"m","N":"1","n_predict":1},"tools":[{"type":"function","function":{"n":1}}]}';
-    for (const options of [UNLIMITED, LIMITED]) findFields(Buffer.from(body), options);
+    findFields(Buffer.from(body));
   });
 
   describe('for a key with funds or limits', () => {
     const refused: { body: string; param: string; code?: string; message?: RegExp }[] = [
-      ...Object.keys(REFUSED_FIELDS).map((name) => ({ body: `{"model":"m","${name}":1}`, param: name })),
-      { body: '{"model":"m","N_Predict":5000}', param: 'N_Predict', message: /another limit of the output/ },
+      { body: '{"model":"m","N_Predict":5000}', param: 'N_Predict', message: /no more than is reserved/ },
+      { body: '{"model":"m","temperature":1,"Temperature":2}', param: 'Temperature' },
+      { body: '{"model":"m","x":1}', param: 'x' },
+      { body: '{"model":"m","metadata":{"a":"b","tags":["paid"]}}', param: 'metadata.tags' },
+      { body: '{"model":"m","extra_body":{"top_k":1,"google":{"tools":[]}}}', param: 'extra_body.google.tools' },
+      {
+        body: '{"model":"m","extra_body":{"google":{"thinking_config":{"x":1}}}}',
+        param: 'extra_body.google.thinking_config.x',
+      },
+      { body: '{"model":"m","extra_body":{"extra_body":{"google":{}}}}', param: 'extra_body.extra_body' },
       { body: String.raw`{"model":"m","n\u005fpredict":5000}`, param: 'n_predict' },
       { body: '{"model":"m","n_predict":null,"n_predict":5000}', param: 'n_predict' },
       { body: '{"model":"m","STREAM":true}', param: 'STREAM', message: /must be written stream\.$/ },
@@ -284,7 +292,7 @@ describe('the fields of a chat completion that are looked at', () => {
         param: `tools[1]${at}`,
         message: /^tools\[1\].* only tools of the types function and custom/,
       })),
-      { body: '{"model":"m","extra_body":{"n":64},"extra_body":{}}', param: 'extra_body', code: 'invalid_request' },
+      { body: '{"model":"m","extra_body":{"top_k":64},"extra_body":{}}', param: 'extra_body', code: 'invalid_request' },
     ];
     for (const { body, param, code = 'unsupported_parameter', message = /./ } of refused) {
       it(`are refused with the name of the one at fault: ${body}`, () => {
@@ -297,7 +305,7 @@ describe('the fields of a chat completion that are looked at', () => {
 
     const taken: string[] = [
       '{"model":"m","n_predict":null,"models":null}',
-      '{"model":"m","stream_options":null,"x":{"include_usage":1,"INCLUDE_USAGE":1}}',
+      '{"model":"m","stream_options":null,"metadata":{"include_usage":"1","INCLUDE_USAGE":"1"}}',
       '{"model":"m","stream_options":{"include_usage":true,"continuous_usage_stats":true}}',
       '{"model":"m","extra_body":{"google":{"thinking_config":{}}}}',
       '{"model":"m","tools":null,"functions":null}',
@@ -305,7 +313,7 @@ describe('the fields of a chat completion that are looked at', () => {
       '{"model":"m","tools":[{"type":"function","function":{"name":"f","x":1},"cache_control":{"type":"ephemeral"}}]}',
       '{"model":"m","tools":[{"type":"custom","custom":{"name":"f"}},{"type":"function","name":"f","parameters":{}}]}',
       '{"model":"m","functions":[{"name":"f","description":"","parameters":{},"strict":true}]}',
-      '{"model":"m","temperature":1,"Temperature":2,"chat_template_kwargs":{"n":1}}',
+      '{"model":"m","extra_body":{"top_k":5},"chat_template_kwargs":{"n":1}}',
     ];
     for (const body of taken) {
       it(`are taken in ${body}`, () => {
@@ -317,8 +325,8 @@ describe('the fields of a chat completion that are looked at', () => {
   });
 
   it('are not refused to a key without funds and limits', () => {
-    for (const name of [...Object.keys(REFUSED_FIELDS), 'STREAM', 'N']) {
-      expect([...findFields(Buffer.from(`{"model":"m","${name}":1}`), UNLIMITED).keys()]).to.deep.equal(['model']);
+    for (const name of ['n_predict', 'STREAM', 'N']) {
+      expect([...findFields(Buffer.from(`{"model":"m","${name}":1}`)).keys()]).to.deep.equal(['model']);
     }
   });
 
