@@ -106,6 +106,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
     // The mark of the secret under which the hash lies; null is not known.
     sql: 'ALTER TABLE keys ADD COLUMN mark text;',
   },
+  { name: '0019_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

@@ -225,5 +225,14 @@ export function tableSteps({ text, integer, flag, number, record, owner, list, t
       PRIMARY KEY (scope, per, start, model)
     )${byKey};
     CREATE INDEX request_stats_by_time ON request_stats (per, start);`,
+    // What is known of the backend's prefix cache: how a turn went on from the one before it, and what cached tokens saved.
+    promptCache: `
+    ALTER TABLE requests ADD COLUMN cache_turn ${text};
+    ALTER TABLE requests ADD COLUMN cache_broken_at ${text};
+    ALTER TABLE requests ADD COLUMN saved_micro ${integer};
+    ALTER TABLE usage ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;
+    ALTER TABLE group_usage ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;
+    ALTER TABLE usage_sums ADD COLUMN cached_tokens ${integer} NOT NULL DEFAULT 0;
+    ALTER TABLE usage_sums ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;`,
   };
 }

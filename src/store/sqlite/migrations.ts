@@ -76,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
     // The mark of the secret under which the hash lies; null is not known.
     sql: 'ALTER TABLE keys ADD COLUMN mark TEXT;',
   },
+  { name: '0016_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
 ];
 
 /**
