@@ -1,3 +1,4 @@
+import { cachedShareOf } from '../core/reply/usage.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { UsageQuery, UsageRow } from '../store/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
@@ -19,9 +20,11 @@ export function toUsageOfModel(row: UsageRow): UsageOfModel {
     input_tokens: row.inputTokens,
     cached_tokens: row.cachedTokens,
     cache_write_tokens: row.cacheWriteTokens,
+    cached_share: cachedShareOf(row.cachedTokens, row.inputTokens),
     output_tokens: row.outputTokens,
     reasoning_tokens: row.reasoningTokens,
     cost: row.costMicro,
+    saved: row.savedMicro,
     duration_ms: row.durationMs,
   };
 }

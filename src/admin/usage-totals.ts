@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import { ofQuery } from '../accounts/latencies.ts';
 import { labelCaller } from '../accounts/usage.ts';
+import { cachedShareOf } from '../core/reply/usage.ts';
 import { isGroupId } from '../core/ids.ts';
 import type { UsageCurve, UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
 import type { UsageTotal, UsageTotalsQuery } from '../store/keys.ts';
@@ -79,8 +80,9 @@ function toCurve(name: string | null, totals: readonly UsageTotal[]): UsageCurve
   return { name, data: totals.map(toPoint).toReversed() };
 }
 
-function toPoint({ name, requests, costMicro }: UsageTotal): UsageCurve['data'][number] {
-  return { start: Date.parse(name) / 1000, requests, cost: costMicro };
+function toPoint({ name, requests, inputTokens, cachedTokens, costMicro }: UsageTotal): UsageCurve['data'][number] {
+  const cached_share = cachedShareOf(cachedTokens, inputTokens);
+  return { start: Date.parse(name) / 1000, requests, cached_share, cost: costMicro };
 }
 
 function toWire(total: UsageTotal, name: string): WireTotal {
@@ -90,8 +92,11 @@ function toWire(total: UsageTotal, name: string): WireTotal {
     failed: total.failed,
     cancelled: total.cancelled,
     input_tokens: total.inputTokens,
+    cached_tokens: total.cachedTokens,
+    cached_share: cachedShareOf(total.cachedTokens, total.inputTokens),
     output_tokens: total.outputTokens,
     cost: total.costMicro,
+    saved: total.savedMicro,
     duration_ms: total.durationMs,
   };
 }

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ofQuery, toLatencies, type Latencies } from '../accounts/latencies.ts';
 import { toUsageOfKey, USUAL_SPAN_MS } from '../accounts/usage.ts';
 import { formatAmount } from '../core/money/decimal.ts';
+import { cachedShareOf } from '../core/reply/usage.ts';
 import type { UsageQuery } from '../store/keys.ts';
 import type { UsageOfKey } from '../contract/types.ts';
 import { withAdministration } from './administration.ts';
@@ -156,17 +157,21 @@ function sumOf(of: string | null, rows: readonly NamedUsage[]): Sum {
     cancelled: sum('cancelled'),
     input_tokens: sum('input_tokens'),
     cached_tokens: sum('cached_tokens'),
+    cached_share: cachedShareOf(sum('cached_tokens'), sum('input_tokens')),
     cache_write_tokens: sum('cache_write_tokens'),
     output_tokens: sum('output_tokens'),
     reasoning_tokens: sum('reasoning_tokens'),
     cost: sum('cost'),
+    saved: sum('saved'),
     duration_ms: sum('duration_ms'),
   };
 }
 
 /** Money is a decimal number in every output. */
-function withAmount<Row extends Counts>(row: Row): Omit<Row, 'cost'> & { readonly cost: string } {
-  return { ...row, cost: formatAmount(row.cost) };
+function withAmount<Row extends Counts>(
+  row: Row,
+): Omit<Row, 'cost' | 'saved'> & { readonly cost: string; readonly saved: string } {
+  return { ...row, cost: formatAmount(row.cost), saved: formatAmount(row.saved) };
 }
 
 function columnsFor(per: UsageQuery['per'], hasGroups: boolean): readonly Column<NamedUsage>[] {
@@ -192,9 +197,11 @@ const SUM_COLUMNS: readonly Column<Counts>[] = [
   countColumn('CANCELLED', (row) => row.cancelled),
   countColumn('INPUT', (row) => row.input_tokens),
   countColumn('CACHED', (row) => row.cached_tokens),
+  { title: 'SHARE', of: ({ cached_share: share }) => `${Math.round(100 * share)}%`, align: 'right' },
   countColumn('WRITTEN', (row) => row.cache_write_tokens),
   countColumn('OUTPUT', (row) => row.output_tokens),
   { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
+  { title: 'SAVED', of: ({ saved }) => formatAmount(saved), align: 'right' },
   {
     title: 'MEAN TIME',
     of: ({ duration_ms, requests }) => formatSpan(requests === 0 ? 0 : duration_ms / requests),
@@ -208,10 +215,12 @@ const SUM_FIELDS: readonly Field<Counts>[] = [
   { name: 'cancelled', of: (row) => row.cancelled },
   { name: 'input_tokens', of: (row) => row.input_tokens },
   { name: 'cached_tokens', of: (row) => row.cached_tokens },
+  { name: 'cached_share', of: (row) => row.cached_share },
   { name: 'cache_write_tokens', of: (row) => row.cache_write_tokens },
   { name: 'output_tokens', of: (row) => row.output_tokens },
   { name: 'reasoning_tokens', of: (row) => row.reasoning_tokens },
   { name: 'cost', of: ({ cost }) => formatAmount(cost) },
+  { name: 'saved', of: ({ saved }) => formatAmount(saved) },
   { name: 'duration_ms', of: (row) => row.duration_ms },
 ];
 

@@ -2,6 +2,7 @@
 
 const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const CREDITS = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 
 /** @param {number} count @returns {string} `12,345` */
@@ -20,6 +21,16 @@ export function formatInput({ input_tokens, input_tokens_details: { cached_token
     [cached_tokens, 'cached'],
     [cache_write_tokens, 'written to the cache'],
   ]);
+}
+
+/** @param {number} share From 0 to 1. @returns {string} `63.5%` */
+export function formatShare(share) {
+  return SHARE.format(share);
+}
+
+/** @param {{ cached_tokens: number, input_tokens: number }} usage @returns {string} `12.3K (63.5%)` */
+export function formatCachedShare({ cached_tokens, input_tokens }) {
+  return formatShort(cached_tokens) + (input_tokens === 0 ? '' : ` (${formatShare(cached_tokens / input_tokens)})`);
 }
 
 /** @param {Usage} usage @returns {string} `345 (45 reasoning)` */

@@ -2,7 +2,7 @@
 
 import { createChart } from './chart.js';
 import { element } from './dom.js';
-import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
+import { formatCount, formatCredits, formatMs, formatShare, formatShort } from './format.js';
 
 /** @import { Chart, ChartKind, Series } from './chart.js' */
 /** @import { Rejection } from '../contract/types.ts' */
@@ -24,6 +24,19 @@ export const COST_CHART = {
   format: formatCredits,
   formatAxis: formatCredits,
   series: [{ label: 'Cost', valueOf: ({ cost }) => cost }],
+};
+/** @type {ChartKind} */
+export const CACHE_CHART = {
+  title: 'Cached share of the input',
+  shape: 'lines',
+  format: formatShare,
+  formatAxis: formatShare,
+  series: [
+    {
+      label: 'Cached',
+      valueOf: ({ cached_tokens, input_tokens }) => (input_tokens === 0 ? null : cached_tokens / input_tokens),
+    },
+  ],
 };
 /** @type {readonly ChartKind[]} */
 export const STATS_CHARTS = [

@@ -4,7 +4,7 @@
 /** @import { Series } from './chart.js' */
 
 /**
- * @typedef {Omit<UsageOfModel, 'model'>} Sums
+ * @typedef {Omit<UsageOfModel, 'model' | 'cached_share'>} Sums
  *
  * @typedef {Sums & {
  *   first_token: Percentiles | null,
@@ -80,6 +80,20 @@ export function withStats(parts, { latencies, rejected }, model) {
 }
 
 /**
+ * Returns the lines of the share of the input that came from the backend's cache: of all, and of each name.
+ *
+ * @param {readonly UsageCurve[]} curves
+ * @param {ReadonlyMap<string | null, string>} labels
+ * @returns {readonly Series[]}
+ */
+export function sharesOf(curves, labels) {
+  return curves.map(({ name, data }) => {
+    const shares = new Map(data.map(({ start, cached_share }) => [start, cached_share]));
+    return { label: labels.get(name) ?? '', valueOf: ({ start }) => shares.get(start) ?? null };
+  });
+}
+
+/**
  * Returns what a chart stacks: the parts that have a name, and the rest of all.
  * @param {readonly UsageCurve[]} curves Of all, then of each name.
  * @param {'requests' | 'cost'} value
@@ -146,6 +160,7 @@ function nothing(start) {
     output_tokens: 0,
     reasoning_tokens: 0,
     cost: 0,
+    saved: 0,
     duration_ms: 0,
   };
 }
@@ -161,5 +176,6 @@ function add(sums, more) {
   sums.output_tokens += more.output_tokens;
   sums.reasoning_tokens += more.reasoning_tokens;
   sums.cost += more.cost;
+  sums.saved += more.saved;
   sums.duration_ms += more.duration_ms;
 }

@@ -1,9 +1,9 @@
 import { nameOfTime } from './chart.js';
 import { byId, element, say, showFacts } from './dom.js';
-import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
+import { formatCachedShare, formatCount, formatCredits, formatMs, formatShort } from './format.js';
 import { createKeyCard } from './key-card.js';
 import { poll } from './poll.js';
-import { COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from './usage-charts.js';
+import { CACHE_CHART, COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from './usage-charts.js';
 import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from './usage-sums.js';
 
 /** @import { ChartKind } from './chart.js' */
@@ -30,6 +30,7 @@ const CHARTS = [
       { label: 'Output', valueOf: ({ output_tokens }) => output_tokens },
     ],
   },
+  CACHE_CHART,
   COST_CHART,
   {
     title: 'Errors',
@@ -154,8 +155,10 @@ function showTotals(list, total, currency) {
     ['Requests', formatCount(total.requests)],
     ['Failed', formatCount(total.failed) + share],
     ['Input tokens', formatShort(total.input_tokens)],
+    ['Cached', formatCachedShare(total)],
     ['Output tokens', formatShort(total.output_tokens)],
     ['Cost', total.cost === 0 ? null : `${formatCredits(total.cost)} ${currency ?? ''}`.trim()],
+    ['Saved by the cache', total.saved === 0 ? null : formatCredits(total.saved)],
     ['Mean time', mean === null ? '–' : formatMs(mean)],
   ]);
 }

@@ -488,6 +488,10 @@ export interface UsageOfModel {
    * Part of the input tokens, and none of the cached ones.
    */
   cache_write_tokens: number;
+  /**
+   * The part of the input tokens that the cached ones are, from 0 to 1.
+   */
+  cached_share: number;
   output_tokens: number;
   /**
    * Part of the output tokens.
@@ -497,6 +501,10 @@ export interface UsageOfModel {
    * In millionths of the currency unit; 0 when no prices apply.
    */
   cost: number;
+  /**
+   * What the cached tokens would have cost beyond their price, in millionths of the currency unit.
+   */
+  saved: number;
   /**
    * The total time of these requests, from acceptance to the end.
    */
@@ -772,11 +780,23 @@ export interface UsageTotal {
   failed: number;
   cancelled: number;
   input_tokens: number;
+  /**
+   * Part of the input tokens.
+   */
+  cached_tokens: number;
+  /**
+   * The part of the input tokens that they are, from 0 to 1.
+   */
+  cached_share: number;
   output_tokens: number;
   /**
    * In millionths of the currency unit; 0 when no prices apply.
    */
   cost: number;
+  /**
+   * What the cached tokens would have cost beyond their price, in millionths of the currency unit.
+   */
+  saved: number;
   /**
    * The time that all of them took together.
    */
@@ -796,6 +816,10 @@ export interface UsageCurve {
      */
     start: number;
     requests: number;
+    /**
+     * The part of the input tokens that came from the backend's prefix cache, from 0 to 1.
+     */
+    cached_share: number;
     /**
      * In millionths of the currency unit.
      */
@@ -2688,6 +2712,35 @@ export interface RequestRecord {
    * In millionths of the currency of the price list; null without a price. A key pays less where it would owe more than the reservation of this request.
    */
   cost: number | null;
+  /**
+   * What the backend read from its prefix cache, and how the request goes on from the one before it in its conversation; null while the request runs, and where the backend has not told its usage.
+   */
+  cache: {
+    /**
+     * Part of the input tokens.
+     */
+    cached_tokens: number;
+    /**
+     * The part of the input tokens that they are, from 0 to 1.
+     */
+    share: number;
+    /**
+     * What they would have cost beyond their price, in millionths of the currency; null without a price.
+     */
+    saved: number | null;
+    /**
+     * Whether the prompt is that of the request before with more behind it; null where the gateway did not compare them.
+     */
+    turn: 'first' | 'extended' | 'broken' | null;
+    /**
+     * The first part that differs: `instructions`, `tools`, or a message such as `message 3 of 12`; null unless the turn is broken.
+     */
+    broken_at: string | null;
+    /**
+     * Who changed it: the client, the settings of the gateway (a model alias, a dialect, a field that the backend refuses), or the gateway itself, which would be a fault.
+     */
+    broken_by: 'client' | 'settings' | 'gateway' | null;
+  } | null;
   /**
    * The backend of BACKENDS_FILE that was asked last. Callers see it only where that file has expose_upstream; null while the request runs, and where UPSTREAM_BASE_URL names the only backend.
    */

@@ -62,6 +62,7 @@ export function openBill(options: BillOptions): Bill {
         isStranger: caller.holder().isStranger,
         estimateUsage: () => estimator.estimateUsage(call, options.estimatedInputTokens),
         costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
+        promptTurn: null,
       });
       const used = outcome === 'discard' ? null : outcome.usage;
       return { outcome, correction: taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens) };

@@ -1,7 +1,7 @@
 import type { KeyOwner } from '../backend/request-headers.ts';
 import { isCancel, type ApiError, type ErrorCode } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
-import { isWhole, withOutputGap, type Reported } from '../core/reply/usage.ts';
+import { isWhole, readWithoutCache, withOutputGap, type Reported } from '../core/reply/usage.ts';
 import { fillGaps } from '../core/tokens/estimate.ts';
 import type { Usage } from '../contract/types.ts';
 
@@ -28,6 +28,8 @@ export interface OutcomeOptions {
   readonly estimateUsage: () => Usage;
   /** In millionths of the currency; null if the model has no price. */
   readonly costOf: (usage: Usage, answeredBy: string | null) => number | null;
+  /** How the request goes on from the one before it; null where nothing is known. */
+  readonly promptTurn: Outcome['promptTurn'];
 }
 
 /** Returns `discard` if the request leaves no record (src/docs/guarantees.md). */
@@ -52,6 +54,7 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
     usage: isWhole(reported) ? reported.usage : null,
     usageEstimated: false,
     costMicro: null,
+    savedMicro: null,
     freesIdempotencyKey: nothingRan(failure),
   };
 
@@ -59,12 +62,16 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
     const isKnown = isWhole(reported);
     const estimated = options.wasSent ? fillGaps(reported, options.estimateUsage()) : null;
     const usage = isKnown ? reported.usage : estimated;
+    const costMicro = usage && options.costOf(usage, reported.model);
+    const withoutCache = usage && costMicro && options.costOf(readWithoutCache(usage), reported.model);
     return {
       status,
       completedAtMs: options.completedAtMs,
       usage,
       usageEstimated: !isKnown && usage !== null,
-      costMicro: usage && options.costOf(usage, reported.model),
+      costMicro,
+      savedMicro: costMicro === null || withoutCache === null ? null : Math.max(0, withoutCache - costMicro),
+      promptTurn: options.promptTurn,
       incompleteReason: null,
       errorCode: null,
       upstream: options.upstream,

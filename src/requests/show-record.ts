@@ -1,5 +1,6 @@
 import { ApiError, messageInRecord } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
+import { cachedShareOf } from '../core/reply/usage.ts';
 import type { BackendPolicy } from '../core/routes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
@@ -28,10 +29,26 @@ export function toRecord(stored: StoredRecord, { baseUrl, exposesUpstream }: Sho
     usage: stored.usage,
     usage_estimated: stored.usageEstimated,
     cost: stored.costMicro,
+    cache: toCache(stored),
     upstream: exposesUpstream ? stored.upstream : null,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
     // A message of the backend can quote the prompt, so it is not stored.
     error: stored.errorCode === null ? null : { code: stored.errorCode, message: messageInRecord(stored.errorCode) },
+  };
+}
+
+/** Where the usage is estimated, nobody knows what came from the cache. */
+function toCache({ usage, usageEstimated, promptTurn, savedMicro }: StoredRecord): RequestRecord['cache'] {
+  if (usage === null || usageEstimated) return null;
+  const { cached_tokens } = usage.input_tokens_details;
+  const broken = promptTurn?.turn === 'broken' ? promptTurn : undefined;
+  return {
+    cached_tokens,
+    share: cachedShareOf(cached_tokens, usage.input_tokens),
+    saved: savedMicro,
+    turn: promptTurn?.turn ?? null,
+    broken_at: broken?.at ?? null,
+    broken_by: broken?.by ?? null,
   };
 }
 

@@ -220,8 +220,11 @@ export interface UsageSums {
   readonly failed: number;
   readonly cancelled: number;
   readonly inputTokens: number;
+  readonly cachedTokens: number;
   readonly outputTokens: number;
   readonly costMicro: number;
+  /** What cached tokens would have cost beyond their price. */
+  readonly savedMicro: number;
   readonly durationMs: number;
 }
 
@@ -231,7 +234,6 @@ export interface UsageTotal extends UsageSums {
 }
 
 export interface DetailedSums extends UsageSums {
-  readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
   readonly reasoningTokens: number;
 }

@@ -130,9 +130,17 @@ export interface Outcome {
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
   readonly upstream: string | null;
+  readonly promptTurn: PromptTurn | null;
+  /** What the cached tokens would have cost beyond their price; null without a price. */
+  readonly savedMicro: number | null;
   /** Nothing ran at the backend, so the caller may use the same idempotency key again. */
   readonly freesIdempotencyKey: boolean;
 }
+
+/** Whether the prompt of a request is that of the one before it with more behind it, or who has changed its first part that differs. */
+export type PromptTurn =
+  | { readonly turn: 'first' | 'extended' }
+  | { readonly turn: 'broken'; readonly at: string; readonly by: 'client' | 'settings' | 'gateway' };
 
 export interface StoredRecord {
   readonly requestId: RequestId;
@@ -150,6 +158,8 @@ export interface StoredRecord {
   readonly errorCode: ErrorCode | null;
   /** The backend that was asked last, by its name in `BACKENDS_FILE`. */
   readonly upstream: string | null;
+  readonly promptTurn: PromptTurn | null;
+  readonly savedMicro: number | null;
 }
 
 export interface RecordQuery {

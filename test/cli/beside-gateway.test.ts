@@ -53,7 +53,7 @@ describe('the command line beside a running gateway', () => {
     await ask(bob.secret);
     const { stdout } = await run('usage', { env, nowMs });
     expect(stdout).to.match(
-      /^FROM \(UTC\) +KEY +MODEL +REQUESTS +FAILED +CANCELLED +INPUT +CACHED +WRITTEN +OUTPUT +COST +MEAN TIME$/m,
+      /^FROM \(UTC\) +KEY +MODEL +REQUESTS +FAILED +CANCELLED +INPUT +CACHED +SHARE +WRITTEN +OUTPUT +COST +SAVED +MEAN TIME$/m,
     );
     expect(stdout).to.match(/^\d{4}-\d\d-\d\d +alice +demo +1 +0 +0 +\d/m);
     expect(stdout).to.match(/^\d{4}-\d\d-\d\d +bob +demo +2 +0 +0 +\d/m);

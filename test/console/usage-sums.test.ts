@@ -1,5 +1,14 @@
 import { expect } from 'chai';
-import { meanMs, rejectedOf, spanOf, stackOf, sumByTime, sumOf, withStats } from '../../src/console/usage-sums.js';
+import {
+  meanMs,
+  rejectedOf,
+  sharesOf,
+  spanOf,
+  stackOf,
+  sumByTime,
+  sumOf,
+  withStats,
+} from '../../src/console/usage-sums.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:34:56Z');
 const HOUR_S = 3600;
@@ -15,11 +24,12 @@ function row(start: number, part: object = {}) {
     cancelled: 0,
     input_tokens: 0,
     cached_tokens: 0,
+    cached_share: 0,
     cache_write_tokens: 0,
     output_tokens: 0,
     reasoning_tokens: 0,
   };
-  return { start, model: 'm', requests: 1, cost: 0, duration_ms: 0, ...counts, ...part };
+  return { start, model: 'm', requests: 1, cost: 0, saved: 0, duration_ms: 0, ...counts, ...part };
 }
 
 describe('the sums of the usage view', () => {
@@ -53,6 +63,7 @@ describe('the sums of the usage view', () => {
       output_tokens: 6,
       reasoning_tokens: 7,
       cost: 8,
+      saved: 10,
       duration_ms: 9,
     };
     const twice = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, 2 * value]));
@@ -102,7 +113,12 @@ describe('the sums of the usage view', () => {
     const [start, later] = [seconds('2026-03-01T00:00:00Z'), seconds('2026-03-02T00:00:00Z')];
     const curve = (name: string | null, ...requests: readonly number[]) => ({
       name,
-      data: requests.map((count, at) => ({ start: [start, later][at] ?? 0, requests: count, cost: 10 * count })),
+      data: requests.map((count, at) => ({
+        start: [start, later][at] ?? 0,
+        requests: count,
+        cached_share: count / 10,
+        cost: 10 * count,
+      })),
     });
     const [part] = sumByTime([], { per: 'day', from: later, until: later + DAY_S });
     const stack = (value: 'requests' | 'cost', ...curves: Parameters<typeof stackOf>[0]) =>
@@ -120,5 +136,7 @@ describe('the sums of the usage view', () => {
       ['Ada', 0],
       ['others', 7],
     ]);
+    const [share] = sharesOf([curve('k', 5, 7)], new Map([['k', 'Ada']]));
+    expect([share?.label, share?.valueOf({ ...part, start: later } as never)]).to.deep.equal(['Ada', 0.7]);
   });
 });

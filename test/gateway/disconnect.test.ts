@@ -239,6 +239,7 @@ describe('a client that goes away', () => {
           outputTokens: 1,
           reasoningTokens: 0,
           costMicro: 0,
+          savedMicro: 0,
           durationMs: 1,
         };
         const rows = Array.from({ length: 7 }, () => ({ ...row, model: 'x'.repeat(MIB) }));

@@ -96,6 +96,7 @@ describe('the records of a caller', () => {
         usage: null,
         usage_estimated: false,
         cost: null,
+        cache: null,
         incomplete_details: null,
         error: null,
       });
@@ -106,7 +107,8 @@ describe('the records of a caller', () => {
       const requestId = reply.headers.get('x-request-id') ?? '';
       const { completed_at, duration_ms, ...over } = await caller.final(requestId);
       const { completed_at: _, duration_ms: __, ...begun } = running ?? {};
-      expect(over).to.deep.equal({ ...begun, request_id: requestId, status: 'succeeded', usage: KNOWN_USAGE });
+      const cache = { cached_tokens: 0, share: 0, saved: null, turn: null, broken_at: null, broken_by: null };
+      expect(over).to.deep.equal({ ...begun, request_id: requestId, status: 'succeeded', usage: KNOWN_USAGE, cache });
       expect(completed_at).to.be.within(over.created_at, Date.now() / 1000);
       const seconds = (completed_at ?? 0) - over.created_at;
       expect((duration_ms ?? -1) / 1000).to.be.within(Math.max(0, seconds - 1), seconds + 1);

@@ -5,7 +5,7 @@ import type { RequestId } from '../../src/contract/ids.ts';
 import { firstRequestIdAt, toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Identity } from '../../src/identity/identities.ts';
-import type { Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
+import type { Outcome, PromptTurn, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 
 export interface EngineUnderTest {
@@ -91,8 +91,25 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
           incompleteReason: null,
           errorCode: null,
           upstream: null,
+          promptTurn: null,
+          savedMicro: null,
         } satisfies StoredRecord);
       });
+
+      const turns: readonly PromptTurn[] = [
+        { turn: 'first' },
+        { turn: 'extended' },
+        { turn: 'broken', at: 'message 3 of 12', by: 'client' },
+        { turn: 'broken', at: 'tools', by: 'settings' },
+      ];
+      for (const promptTurn of turns) {
+        it(`keeps how a turn went on, and what its cached tokens saved: ${Object.values(promptTurn).join(' ')}`, async () => {
+          const draft = newDraft();
+          await store.accept(draft);
+          await store.finish(draft.requestId, newOutcome({ promptTurn, savedMicro: 7 }));
+          expect(await store.find(CALLER, draft.requestId)).to.deep.include({ promptTurn, savedMicro: 7 });
+        });
+      }
 
       it('keeps the name of the backend at the end, also of a request that was cancelled', async () => {
         const draft = newDraft();

@@ -28,9 +28,12 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
     });
 
     it('is summed up by caller and model', async () => {
-      await end({ model: 'm', createdAtMs: AT_MS }, { completedAtMs: AT_MS + 5, costMicro: 3 });
+      await end({ model: 'm', createdAtMs: AT_MS }, { completedAtMs: AT_MS + 5, costMicro: 3, savedMicro: 2 });
       await end({ model: 'm', createdAtMs: AT_MS }, { completedAtMs: AT_MS + 7, status: 'failed', usage: null });
-      await end({ model: 'm', createdAtMs: AT_MS }, { completedAtMs: AT_MS + 9, status: 'cancelled', costMicro: 4 });
+      await end(
+        { model: 'm', createdAtMs: AT_MS },
+        { completedAtMs: AT_MS + 9, status: 'cancelled', costMicro: 4, savedMicro: 1 },
+      );
       await end({ model: 'other' }, {});
       await end({ model: 'm', caller: ['another'] }, {});
       const rows = await list({ per: 'hour' });
@@ -48,6 +51,7 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
         outputTokens: 2 * USAGE.output_tokens,
         reasoningTokens: 2 * USAGE.output_tokens_details.reasoning_tokens,
         costMicro: 7,
+        savedMicro: 3,
         durationMs: 21,
       } satisfies UsageRow);
     });
@@ -191,7 +195,7 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
         const createdAtMs = DAY + day * DAY_MS + at * HOUR_MS;
         const hold = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 0 };
         const draft = { caller: [keyId] as const, model: MODELS[day % 2] ?? '', createdAtMs, hold };
-        return end(draft, { completedAtMs: createdAtMs + 3, costMicro: 10 + day });
+        return end(draft, { completedAtMs: createdAtMs + 3, costMicro: 10 + day, savedMicro: day });
       }
 
       const QUERIES = (['key', 'group', 'model', 'time'] as const).flatMap((by) =>

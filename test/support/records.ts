@@ -47,6 +47,8 @@ export function newOutcome(overrides: Partial<Outcome> = {}): Outcome {
     incompleteReason: null,
     errorCode: null,
     upstream: null,
+    promptTurn: null,
+    savedMicro: null,
     freesIdempotencyKey: false,
     ...overrides,
   };

@@ -1,9 +1,9 @@
 import { formatTime, nameOfTime } from '../chart.js';
 import { element, showFacts } from '../dom.js';
-import { formatCount, formatCredits, formatMs, formatShort } from '../format.js';
+import { formatCachedShare, formatCount, formatCredits, formatMs, formatShort } from '../format.js';
 import { createAddress, toHref } from '../route.js';
-import { COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from '../usage-charts.js';
-import { spanOf, stackOf, sumByTime, withStats } from '../usage-sums.js';
+import { CACHE_CHART, COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from '../usage-charts.js';
+import { sharesOf, spanOf, stackOf, sumByTime, withStats } from '../usage-sums.js';
 import { accountFilters, createFilters } from './filters.js';
 import { showLive } from './live.js';
 import { nameLink, nameOf } from './names.js';
@@ -38,6 +38,7 @@ export function showUsage(page) {
       { title: 'Failed', kind: 'number', wide: true, cell: failedOf },
       { title: 'Cancelled', kind: 'number', wide: true, cell: ({ cancelled }) => formatCount(cancelled) },
       { title: 'Input tokens', kind: 'number', wide: true, cell: ({ input_tokens }) => formatShort(input_tokens) },
+      { title: 'Cached', kind: 'number', wide: true, cell: formatCachedShare },
       { title: 'Output tokens', kind: 'number', wide: true, cell: ({ output_tokens }) => formatShort(output_tokens) },
       { title: 'Mean time', kind: 'number', wide: true, cell: meanOf },
     ],
@@ -90,7 +91,7 @@ export function showUsage(page) {
   }
 
   content.append(form, tiles, curves, place, about, charts);
-  const drawCurves = createCharts(curves, [COST_CHART, REQUESTS_CHART]);
+  const drawCurves = createCharts(curves, [COST_CHART, REQUESTS_CHART, CACHE_CHART]);
   const drawStats = createCharts(charts, STATS_CHARTS);
   const polling = showLive(page, {
     ask,
@@ -106,6 +107,7 @@ export function showUsage(page) {
         series: {
           Cost: stackOf(list.curves, 'cost', labels.set(null, 'Cost')),
           Requests: stackOf(list.curves, 'requests', labels.set(null, 'Requests')),
+          [CACHE_CHART.title]: sharesOf(list.curves, labels.set(null, 'All')),
         },
       });
       show(data, 'No requests ended in this period.');
@@ -159,6 +161,8 @@ function showTotal(tiles, total) {
     ['Requests', formatCount(total.requests)],
     ['Failed', failedOf(total)],
     ['Input tokens', formatShort(total.input_tokens)],
+    ['Cached', formatCachedShare(total)],
+    ['Saved by the cache', total.saved === 0 ? null : formatCredits(total.saved)],
     ['Output tokens', formatShort(total.output_tokens)],
     ['Mean time', meanOf(total)],
   ]);

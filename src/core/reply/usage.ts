@@ -119,6 +119,17 @@ function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: read
   };
 }
 
+/** Returns the usage of the same request at a backend without a prefix cache. */
+export function readWithoutCache(usage: Usage): Usage {
+  const { cache_write_tokens } = usage.input_tokens_details;
+  return { ...usage, input_tokens_details: { cached_tokens: 0, cache_write_tokens } };
+}
+
+/** Returns the part of the input that came from the backend's cache, from 0 to 1 with four decimals. */
+export function cachedShareOf(cachedTokens: number, inputTokens: number): number {
+  return inputTokens === 0 ? 0 : Math.round((cachedTokens / inputTokens) * 10_000) / 10_000;
+}
+
 /** Returns undefined where the total is unknown, or less than its part. */
 function difference(total: number | undefined, part: number | undefined): number | undefined {
   return total === undefined || part === undefined || total < part ? undefined : total - part;

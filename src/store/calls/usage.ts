@@ -84,8 +84,10 @@ const NOTHING: UsageTotal = {
   failed: 0,
   cancelled: 0,
   inputTokens: 0,
+  cachedTokens: 0,
   outputTokens: 0,
   costMicro: 0,
+  savedMicro: 0,
   durationMs: 0,
 };
 
@@ -97,8 +99,10 @@ function toWhole(row: TotalRow): UsageTotal {
     failed: row.whole_failed,
     cancelled: row.whole_cancelled,
     inputTokens: row.whole_inputTokens,
+    cachedTokens: row.whole_cachedTokens,
     outputTokens: row.whole_outputTokens,
     costMicro: row.whole_costMicro,
+    savedMicro: row.whole_savedMicro,
     durationMs: row.whole_durationMs,
   });
 }
@@ -111,8 +115,10 @@ function toTotal(row: TotalRow): UsageTotal {
     failed: within(row.failed),
     cancelled: within(row.cancelled),
     inputTokens: within(row.inputTokens),
+    cachedTokens: within(row.cachedTokens),
     outputTokens: within(row.outputTokens),
     costMicro: within(row.costMicro),
+    savedMicro: within(row.savedMicro),
     durationMs: within(row.durationMs),
   };
 }

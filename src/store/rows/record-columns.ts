@@ -43,6 +43,9 @@ export const STATE_COLUMNS = {
   incompleteReason: ['incomplete_reason', 'text'],
   errorCode: ['error_code', 'text'],
   upstream: ['upstream', 'text'],
+  cacheTurn: ['cache_turn', 'text'],
+  cacheBrokenAt: ['cache_broken_at', 'text'],
+  savedMicro: ['saved_micro', 'bigint'],
 } satisfies Partial<Columns<keyof RecordRow>>;
 
 const { estimatedInputTokens, idempotencyKey: _key, body: _body, ...SHOWN } = DRAFT_COLUMNS;

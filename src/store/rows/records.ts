@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
-import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
+import type { IncompleteReason, Outcome, PromptTurn, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
 export interface DraftRow {
   readonly requestId: RequestId;
@@ -24,6 +24,8 @@ export interface IdempotencyRow extends IdempotencyKeyRow {
   readonly body: string;
 }
 
+type Broken = Extract<PromptTurn, { turn: 'broken' }>;
+
 export interface RecordRow {
   readonly requestId: RequestId;
   readonly endpoint: StoredRecord['endpoint'];
@@ -44,6 +46,10 @@ export interface RecordRow {
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
   readonly upstream: string | null;
+  /** Who broke it, where it is broken. */
+  readonly cacheTurn: 'first' | 'extended' | Broken['by'] | null;
+  readonly cacheBrokenAt: string | null;
+  readonly savedMicro: number | null;
   /** Records are numbered in the order of acceptance. */
   readonly seq: number;
   readonly caller: string;
@@ -70,6 +76,9 @@ export interface OutcomeRow extends Pick<
   | 'incompleteReason'
   | 'errorCode'
   | 'upstream'
+  | 'cacheTurn'
+  | 'cacheBrokenAt'
+  | 'savedMicro'
 > {
   readonly completedAtMs: number;
   readonly freesIdempotencyKey: boolean;
@@ -120,6 +129,9 @@ const NOTHING_SPENT = {
   costMicro: null,
   incompleteReason: null,
   upstream: null,
+  cacheTurn: null,
+  cacheBrokenAt: null,
+  savedMicro: null,
 } as const;
 
 export interface UnfinishedRow extends RecordRow {
@@ -131,6 +143,7 @@ export interface UnfinishedRow extends RecordRow {
 export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordRow {
   const { estimatedInputTokens, interruptedCostMicro, ...record } = unfinished;
   return closeRecord(record, {
+    ...NOTHING_SPENT,
     requestId: record.requestId,
     status: 'failed',
     // The clock may have been set back.
@@ -143,7 +156,6 @@ export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordR
     totalTokens: estimatedInputTokens,
     usageEstimated: 1,
     costMicro: interruptedCostMicro,
-    incompleteReason: null,
     errorCode: 'gateway_interrupted',
     upstream: record.upstream,
     freesIdempotencyKey: false,
@@ -225,6 +237,8 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
     incompleteReason: outcome.incompleteReason,
     errorCode: outcome.errorCode,
     upstream: outcome.upstream,
+    ...toTurnColumns(outcome.promptTurn),
+    savedMicro: outcome.savedMicro,
     freesIdempotencyKey: outcome.freesIdempotencyKey,
   };
 }
@@ -258,5 +272,18 @@ export function toRecord(row: RecordRow): StoredRecord {
     incompleteReason: row.incompleteReason,
     errorCode: row.errorCode,
     upstream: row.upstream,
+    promptTurn: toPromptTurn(row),
+    savedMicro: row.savedMicro,
   };
+}
+
+function toTurnColumns(turn: PromptTurn | null): Pick<RecordRow, 'cacheTurn' | 'cacheBrokenAt'> {
+  return turn?.turn === 'broken'
+    ? { cacheTurn: turn.by, cacheBrokenAt: turn.at }
+    : { cacheTurn: turn?.turn ?? null, cacheBrokenAt: null };
+}
+
+function toPromptTurn({ cacheTurn: turn, cacheBrokenAt: at }: RecordRow): PromptTurn | null {
+  if (turn === null || turn === 'first' || turn === 'extended') return turn && { turn };
+  return { turn: 'broken', at: at ?? '', by: turn };
 }

@@ -2,17 +2,20 @@ import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery, UsageSums, UsageTotalBy } from '../keys.ts';
 import type { HourSpan } from './usage.ts';
 
-/** How usage is summed up over whole days: by one name, of all callers or of each group. */
+/**
+ * How usage is summed up over whole days: by one name, of all callers or of each group. Versions that sum up no cached tokens have
+ * their own sums, of other names.
+ */
 export const ROLLUPS = {
-  model: { table: 'usage', group: `''`, name: 'model' },
-  key: { table: 'usage', group: `''`, name: 'caller' },
-  group_model: { table: 'group_usage', group: 'group_id', name: 'model' },
-  group_key: { table: 'group_usage', group: 'group_id', name: 'caller' },
+  models: { table: 'usage', group: `''`, name: 'model' },
+  keys: { table: 'usage', group: `''`, name: 'caller' },
+  group_models: { table: 'group_usage', group: 'group_id', name: 'model' },
+  group_keys: { table: 'group_usage', group: 'group_id', name: 'caller' },
 } as const;
 
 export type RollupKind = keyof typeof ROLLUPS;
 
-export const ROLLUP_KINDS: readonly RollupKind[] = ['model', 'key', 'group_model', 'group_key'];
+export const ROLLUP_KINDS: readonly RollupKind[] = ['models', 'keys', 'group_models', 'group_keys'];
 
 /** A span of UTC days for which the sums of a kind are kept; `start` is in hours from 1970. */
 export interface Rollup {
@@ -50,8 +53,10 @@ const TOTAL_COLUMNS = {
   failed: 'failed',
   cancelled: 'cancelled',
   inputTokens: 'input_tokens',
+  cachedTokens: 'cached_tokens',
   outputTokens: 'output_tokens',
   costMicro: 'cost_micro',
+  savedMicro: 'saved_micro',
   durationMs: 'duration_ms',
 } as const satisfies { readonly [Name in keyof UsageSums]: string };
 
@@ -65,8 +70,8 @@ const SELECTED = Object.entries(TOTAL_COLUMNS).flatMap(([name, column]) => [
 export function rollupsFor(step: TotalsStep): RollupKind | undefined {
   const { by, per, caller, model } = step;
   if (caller !== null || (by === 'key' && model !== null) || (by === 'time' && per === 'hour')) return undefined;
-  if (!isOfGroups(step)) return by === 'key' ? 'key' : 'model';
-  return by === 'key' ? 'group_key' : 'group_model';
+  if (!isOfGroups(step)) return by === 'key' ? 'keys' : 'models';
+  return by === 'key' ? 'group_keys' : 'group_models';
 }
 
 /** Returns what the usage is limited to, in the order of the placeholders. */

@@ -44,6 +44,7 @@ const SUM_COLUMNS: { readonly [Name in keyof DetailedSums]: string } = {
   outputTokens: 'output_tokens',
   reasoningTokens: 'reasoning_tokens',
   costMicro: 'cost_micro',
+  savedMicro: 'saved_micro',
   durationMs: 'duration_ms',
 };
 
@@ -68,6 +69,7 @@ export function toUsageSum(closed: RecordRow, times: 1 | -1): UsageSumRow {
     outputTokens: times * (closed.outputTokens ?? 0),
     reasoningTokens: times * (closed.reasoningTokens ?? 0),
     costMicro: times * (closed.costMicro ?? 0),
+    savedMicro: times * (closed.savedMicro ?? 0),
     // The clock may have been set back meanwhile.
     durationMs: times * Math.max(0, completedAtMs - createdAtMs),
   };
@@ -87,6 +89,7 @@ export function addSums<Row extends DetailedSums>(one: Row, other: DetailedSums)
     outputTokens: add('outputTokens'),
     reasoningTokens: add('reasoningTokens'),
     costMicro: add('costMicro'),
+    savedMicro: add('savedMicro'),
     durationMs: add('durationMs'),
   };
 }

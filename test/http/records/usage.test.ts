@@ -24,6 +24,7 @@ const ROW: UsageRow = {
   outputTokens: 40,
   reasoningTokens: 10,
   costMicro: 1234,
+  savedMicro: 56,
   durationMs: 5678,
 };
 
@@ -85,7 +86,9 @@ describe('GET /api/v1/usage', () => {
       cache_write_tokens: 50,
       output_tokens: 40,
       reasoning_tokens: 10,
+      cached_share: 0.3333,
       cost: 1234,
+      saved: 56,
       duration_ms: 5678,
     });
     expect(data[1]).to.include({ start: 1_773_532_800, model: 'n', cost: 0 });

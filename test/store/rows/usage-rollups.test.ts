@@ -6,7 +6,7 @@ import { runs } from '../../support/property.ts';
 const DAY = 24;
 
 function toRollup(start: number, hours: number): Rollup {
-  return { kind: 'model', start, hours };
+  return { kind: 'models', start, hours };
 }
 
 describe('the rollups of usage', () => {
@@ -30,7 +30,7 @@ describe('the rollups of usage', () => {
     for (let more = listMissing(known, 100 * DAY, all); more.length > 0; more = listMissing(known, 100 * DAY, all)) {
       all.push(...more);
     }
-    const ofKind = all.filter(({ kind }) => kind === 'model');
+    const ofKind = all.filter(({ kind }) => kind === 'models');
     assert(
       property(subarray(ofKind), nat(30 * DAY), nat(40 * DAY), (some, from, length) => {
         const span = { from, until: from + length };
@@ -49,18 +49,18 @@ describe('the rollups of usage', () => {
     const known = { from: 5, until: 9 * DAY };
     const ofKeys = (made: readonly Rollup[], nowHour: number) =>
       listMissing(known, nowHour, made).flatMap(({ kind, start, hours }) =>
-        kind === 'key' ? [[start / DAY, hours / DAY]] : [],
+        kind === 'keys' ? [[start / DAY, hours / DAY]] : [],
       );
     expect(ofKeys([], 3 * DAY + 1)).to.deep.equal([[1, 1]]);
     expect(ofKeys([], 3 * DAY + 2)).to.deep.equal([
       [1, 1],
       [2, 1],
     ]);
-    const days = [1, 2, 3, 4, 5, 6, 7].map((day): Rollup => ({ kind: 'key', start: day * DAY, hours: DAY }));
+    const days = [1, 2, 3, 4, 5, 6, 7].map((day): Rollup => ({ kind: 'keys', start: day * DAY, hours: DAY }));
     expect(ofKeys(days, 20 * DAY)).to.deep.equal([
       [8, 1],
       [4, 4],
     ]);
-    expect(partsOf({ kind: 'key', start: 4 * DAY, hours: 4 * DAY })).to.deep.equal(days.slice(3));
+    expect(partsOf({ kind: 'keys', start: 4 * DAY, hours: 4 * DAY })).to.deep.equal(days.slice(3));
   });
 });
