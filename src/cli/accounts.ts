@@ -4,27 +4,28 @@ import type { AdminGroup } from '../contract/types.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
 import { CliError, type CliContext } from './context.ts';
-import { addExportOptions, exportRows, type Field } from './export.ts';
+import { addExportOptions, exportRows, fieldsNamed, type Field } from './export.ts';
 import { formatCount, formatMoney, formatNumberOf, formatUtcOr, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
-import type { KeyOptions } from './key-options.ts';
+import { addCreditsOption, warnOfTokens, type KeyOptions } from './key-options.ts';
 import { wholeNumber } from './options.ts';
 import { createPrinter, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
 /** The commands for accounts of one kind, and how they show them. */
 export interface AccountCommands<Kind extends AccountKind> {
-  /** Has the commands. */
   readonly parent: Command;
   readonly context: CliContext;
   readonly kind: 'key' | 'group';
-  /** How an account can be named. */
   readonly which: string;
   readonly actions: (administration: Administration) => AccountActions<Kind>;
   readonly columns: readonly Column<Kind['shown']>[];
-  /** Of a CSV. */
+  /** The columns of a CSV. */
   readonly fields: readonly Field<Kind['shown']>[];
   readonly describe: (account: Kind['shown'], currency: string | undefined) => readonly Described[];
+  /** Adds the options that `create` and `update` have alike. */
+  readonly addOptions: (command: Command) => Command;
+  readonly toBody: (options: KeyOptions) => object;
 }
 
 export interface ListOptions {
@@ -35,6 +36,37 @@ export interface ListOptions {
 }
 
 type Examples = Parameters<typeof addExamples>[1];
+
+/** Adds what creates an account. `warn` says what is odd about it. */
+export function addCreate<Kind extends AccountKind>(
+  commands: AccountCommands<Kind>,
+  {
+    what,
+    examples,
+    warn = () => undefined,
+  }: {
+    readonly what: string;
+    readonly examples: Examples;
+    readonly warn?: (command: Command, config: OpenAdministration['config']) => void;
+  },
+): void {
+  const { parent, context, kind, actions, addOptions, toBody } = commands;
+  const create = addCreditsOption(addOptions(parent.command('create')), context)
+    .description(what)
+    .requiredOption('--name <name>', `a name for the ${kind}`)
+    .action((options: KeyOptions, command: Command) =>
+      withAdministration(
+        context,
+        async ({ administration, config }) => {
+          showAccount(commands, command, config, await actions(administration).create(toBody(options)));
+          warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
+          warn(command, config);
+        },
+        { beginsKeys: true },
+      ),
+    );
+  addExamples(create, examples);
+}
 
 /** Adds the list of all accounts, or of those that `toFilter` selects by the options. */
 export function addList<Kind extends AccountKind>(
@@ -79,6 +111,24 @@ async function* selected<Account extends Pick<AdminGroup, 'status'>>(
     left -= rows.length;
     if (left === 0) return;
   }
+}
+
+/** Adds what shows an account. */
+export function addShow<Kind extends AccountKind>(commands: AccountCommands<Kind>, examples: Examples): void {
+  const { parent, kind, actions } = commands;
+  const show = parent.command('show').description(`show a ${kind} with its limits`);
+  onAccount(commands, show, (all, id) => actions(all).show(id));
+  addExamples(show, examples);
+}
+
+/** Adds what changes the settings of an account. */
+export function addUpdate<Kind extends AccountKind>(commands: AccountCommands<Kind>, examples: Examples): void {
+  const { parent, kind, actions, addOptions, toBody } = commands;
+  const update = addOptions(parent.command('update'))
+    .description('change the given settings; everything else stays the same')
+    .option('--name <name>', `a name for the ${kind}`);
+  onAccount(commands, update, (all, id, options) => actions(all).update(id, toBody(options)));
+  addExamples(update, examples);
 }
 
 /** Adds what turns an account off, and on again. */
@@ -140,7 +190,7 @@ export function onAccount<Kind extends AccountKind>(
   );
 }
 
-export function showAccount<Kind extends AccountKind>(
+function showAccount<Kind extends AccountKind>(
   { context, describe }: AccountCommands<Kind>,
   command: Command,
   { prices }: OpenAdministration['config'],
@@ -151,7 +201,7 @@ export function showAccount<Kind extends AccountKind>(
   if ('secret' in account) printer.note('The secret is shown only once. The gateway keeps only a hash of it.');
 }
 
-export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
+const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
   active: 'green',
   disabled: 'red',
   expired: 'yellow',
@@ -159,9 +209,16 @@ export const STATUS_STYLES: Readonly<Record<AdminGroup['status'], Style>> = {
 
 type Account = Omit<AdminGroup, 'object' | 'id' | 'keys' | 'name'>;
 
-/** What the CSV of keys and of groups has alike. */
+export const ACCOUNT_COLUMNS: readonly Column<Account>[] = [
+  { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
+  { title: 'BALANCE', of: ({ balance }) => balance ?? '', align: 'right' },
+  { title: 'HELD', of: ({ held }) => held, align: 'right' },
+  { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
+  { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
+];
+
 export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
-  { name: 'status', of: ({ status }) => status },
+  ...fieldsNamed('status'),
   { name: 'created_at', of: ({ created_at }) => toTimestamp(toMs(created_at)) },
   { name: 'expires_at', of: ({ expires_at }) => toTimestamp(toMs(expires_at)) },
   { name: 'models', of: ({ models }) => models?.join(',') ?? null },
@@ -169,10 +226,7 @@ export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
   { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
   { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
   { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
-  { name: 'balance', of: ({ balance }) => balance },
-  { name: 'held', of: ({ held }) => held },
-  { name: 'spent_today', of: ({ spent_today }) => spent_today },
-  { name: 'spent_this_month', of: ({ spent_this_month }) => spent_this_month },
+  ...fieldsNamed('balance', 'held', 'spent_today', 'spent_this_month'),
 ];
 
 export type Described = readonly [name: string, value: string];

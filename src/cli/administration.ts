@@ -65,7 +65,6 @@ export async function* pagesOf<Account extends { readonly id: unknown }>(
   }
 }
 
-/** Returns the rows of all pages. */
 export async function collect<Row>(pages: AsyncIterable<readonly Row[]>): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for await (const page of pages) rows.push(...page);

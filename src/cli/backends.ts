@@ -10,10 +10,6 @@ import { createPrinter, type Style } from './printer.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { formatTable, type Column } from './table.ts';
 
-interface BackendsOptions {
-  readonly url?: string;
-}
-
 const TIMEOUT_MS = 10_000;
 
 /** Adds `backends`, which asks the running gateway how its backends are. */
@@ -22,7 +18,7 @@ export function addBackends(program: Command, context: CliContext): void {
     .command('backends')
     .description('show the state of the backends, as the running gateway sees them (needs ADMIN_TOKEN)')
     .option('--url <url>', 'base URL of the gateway (default: PUBLIC_BASE_URL, or HOST and PORT)')
-    .action(async ({ url }: BackendsOptions, command: Command) => {
+    .action(async ({ url }: { readonly url?: string }, command: Command) => {
       const config = readConfig(context.env);
       if (config.adminToken === null)
         throw new ConfigError([
@@ -71,9 +67,12 @@ const STATE_STYLES: Readonly<Record<AdminBackend['state'], Style>> = {
 };
 
 function columnsFor(nowMs: number): readonly Column<AdminBackend>[] {
-  const count = (title: string, of: (backend: AdminBackend) => number): Column<AdminBackend> => ({
+  const count = (
+    title: string,
+    name: 'running' | 'waiting' | 'answered' | 'failed' | 'rests',
+  ): Column<AdminBackend> => ({
     title,
-    of: (backend) => formatCount(of(backend)),
+    of: (backend) => formatCount(backend[name]),
     align: 'right',
   });
   return [
@@ -85,11 +84,11 @@ function columnsFor(nowMs: number): readonly Column<AdminBackend>[] {
       align: 'right',
     },
     { title: 'WHY', of: ({ reason }) => reason ?? '' },
-    count('RUNNING', ({ running }) => running),
-    count('WAITING', ({ waiting }) => waiting),
-    count('ANSWERED', ({ answered }) => answered),
-    count('FAILED', ({ failed }) => failed),
-    count('RESTS', ({ rests }) => rests),
+    count('RUNNING', 'running'),
+    count('WAITING', 'waiting'),
+    count('ANSWERED', 'answered'),
+    count('FAILED', 'failed'),
+    count('RESTS', 'rests'),
     { title: 'MODELS', of: ({ models }) => models?.join(' ') ?? 'all' },
   ];
 }

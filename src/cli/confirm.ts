@@ -1,9 +1,6 @@
 import { CliError, type CliContext } from './context.ts';
 
-/**
- * Says what goes for good, and asks for the name. Throws CliError when it is not given, and where
- * nobody can be asked. With `yes` it asks nothing.
- */
+/** Asks for the name of what is deleted for good, unless `yes`. Throws CliError without it. */
 export async function confirmDeletion(
   { ask }: Pick<CliContext, 'ask'>,
   { what, name, yes }: { readonly what: string; readonly name: string; readonly yes: boolean },
@@ -14,7 +11,7 @@ export async function confirmDeletion(
     throw new CliError('Nothing was deleted.');
 }
 
-/** Asks whether to go on. Throws CliError when the answer is not yes, and where nobody can be asked. With `yes` it asks nothing. */
+/** Asks whether to go on, unless `yes`. Throws CliError without a yes. */
 export async function confirm(
   { ask }: Pick<CliContext, 'ask'>,
   { what, yes }: { readonly what: string; readonly yes: boolean },

@@ -13,7 +13,6 @@ export interface CliContext {
 }
 
 export interface Output {
-  /** `done` is called once the text has been taken. */
   write(text: string, done?: () => void): unknown;
   readonly isTTY?: boolean;
 }

@@ -6,7 +6,7 @@ import type { LedgerQuery } from '../store/keys.ts';
 import { withAdministration } from './administration.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
+import { addExportOptions, exportRows, fieldsNamed, isExport, type Field } from './export.ts';
 import { formatMoment, formatMoney, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import { parseAmountText, parseSignedAmountText, wholeNumber } from './options.ts';
@@ -34,31 +34,21 @@ const WHICH = 'id, prefix or name of a key; or use --key or --group';
 /** Adds `credits`: the balances of prepaid keys and their ledgers. */
 export function addCredits(program: Command, context: CliContext): void {
   const credits = program.command('credits').description('grant credits to keys and groups, and view their ledgers');
-  addEntry(credits, context, {
-    kind: 'grant',
-    what: 'add credits; a key or a group without credits becomes prepaid',
-    parse: parseAmountText,
-  });
-  addEntry(credits, context, { kind: 'adjust', what: 'correct the balance, up or down', parse: parseSignedAmountText });
+  addEntry(credits, context, 'grant');
+  addEntry(credits, context, 'adjust');
   addEnd(credits, context);
   addList(credits, context);
 }
 
-interface EntryCommand {
-  readonly kind: NonNullable<CreditKey['kind']>;
-  readonly what: string;
-  readonly parse: (text: string) => string;
-}
-
-function addEntry(credits: Command, context: CliContext, { kind, what, parse }: EntryCommand): void {
+function addEntry(credits: Command, context: CliContext, kind: 'grant' | 'adjust'): void {
+  const isGrant = kind === 'grant';
   const entry = addAccountOptions(credits.command(kind))
-    .description(what)
+    .description(
+      isGrant ? 'add credits; a key or a group without credits becomes prepaid' : 'correct the balance, up or down',
+    )
     .usage('[options] [key] <amount>')
     .argument('<key>', WHICH)
-    .argument(
-      '[amount]',
-      `amount in the currency of the prices, such as ${kind === 'grant' ? '10.00' : '2.50 or -2.50'}`,
-    )
+    .argument('[amount]', `amount in the currency of the prices, such as ${isGrant ? '10.00' : '2.50 or -2.50'}`)
     .option('--note <text>', 'a note for people')
     .option('--reference <text>', 'your reference, such as an invoice number; it must be unique')
     .option('--yes', 'do not ask before a key or a group becomes prepaid')
@@ -67,7 +57,7 @@ function addEntry(credits: Command, context: CliContext, { kind, what, parse }: 
       if (!isNamed && second === undefined && parseSignedAmount(first) !== undefined)
         return command.error(`error: name the key or the group that ${first} is for`);
       const [named, text] = isNamed && second === undefined ? [undefined, first] : [first, second];
-      const amount = parseArgument(command, 'amount', text, parse);
+      const amount = readAmount(command, text, isGrant ? parseAmountText : parseSignedAmountText);
       const { note, reference, yes = false } = options;
       return withAdministration(context, async ({ administration, config }) => {
         const account = await findAccount(administration, named, options, command);
@@ -88,7 +78,7 @@ function addEntry(credits: Command, context: CliContext, { kind, what, parse }: 
       });
     });
   addExamples(entry, [
-    [`credits ${kind} alice ${kind === 'grant' ? '10.00' : '-2.50'} --note 'by invoice'`, 'prints the new balance'],
+    [`credits ${kind} alice ${isGrant ? '10.00' : '-2.50'} --note 'by invoice'`, 'prints the new balance'],
     [`credits ${kind} 5 --key alice --reference invoice-17`, 'safe to retry: it counts only once'],
     [`credits ${kind} 100 --group research`, 'for all keys of a group together'],
   ]);
@@ -123,26 +113,14 @@ function addAccountOptions(command: Command): Command {
 }
 
 /** As commander does for arguments of which the place says what they are. */
-function parseArgument<Value>(
-  command: Command,
-  name: string,
-  text: string | undefined,
-  parse: (text: string) => Value,
-): Value {
-  if (text === undefined) return command.error(`error: missing required argument '${name}'`);
+function readAmount(command: Command, text: string | undefined, parse: (text: string) => string): string {
+  if (text === undefined) return command.error("error: missing required argument 'amount'");
   try {
     return parse(text);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: command-argument value '${text}' is invalid for argument '${name}'. ${error.message}`);
+    return command.error(`error: command-argument value '${text}' is invalid for argument 'amount'. ${error.message}`);
   }
-}
-
-interface CreditedAccount {
-  show(): Promise<AdminKey | AdminGroup>;
-  credit(body: CreditKey): Promise<AdminKey | AdminGroup>;
-  endCredits(): Promise<AdminKey | AdminGroup>;
-  listLedger(query: LedgerQuery): Promise<Ledger>;
 }
 
 async function findAccount(
@@ -150,7 +128,7 @@ async function findAccount(
   named: string | undefined,
   options: AccountOptions,
   command: Command,
-): Promise<CreditedAccount> {
+): Promise<ReturnType<typeof accountOf>> {
   const names = [named, options.key, options.group].filter((text) => text !== undefined);
   const [name] = names;
   if (name === undefined || names.length > 1) return command.error('error: name one key or one group');
@@ -160,12 +138,12 @@ async function findAccount(
     : accountOf(groups, await groups.find(name));
 }
 
-function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: Kind['shown']['id']): CreditedAccount {
+function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: Kind['shown']['id']) {
   return {
-    show: () => actions.show(id),
-    credit: (body) => actions.credit(id, body),
-    endCredits: () => actions.endCredits(id),
-    listLedger: (query) => actions.showLedger(id, query),
+    show: (): Promise<AdminKey | AdminGroup> => actions.show(id),
+    credit: (body: CreditKey): Promise<AdminKey | AdminGroup> => actions.credit(id, body),
+    endCredits: (): Promise<AdminKey | AdminGroup> => actions.endCredits(id),
+    listLedger: (query: LedgerQuery): Promise<Ledger> => actions.showLedger(id, query),
   };
 }
 
@@ -201,7 +179,7 @@ function addList(credits: Command, context: CliContext): void {
 const EXPORT_PAGE = 100;
 
 async function* pagesOf(
-  { listLedger }: Pick<CreditedAccount, 'listLedger'>,
+  { listLedger }: ReturnType<typeof accountOf>,
   { limit, before }: ListOptions,
 ): AsyncGenerator<readonly LedgerItem[]> {
   for (let beforeSeq = before ?? Number.MAX_SAFE_INTEGER; ;) {
@@ -213,13 +191,9 @@ async function* pagesOf(
 }
 
 const FIELDS: readonly Field<LedgerItem>[] = [
-  { name: 'id', of: ({ id }) => id },
+  ...fieldsNamed('id'),
   { name: 'created_at', of: ({ created_at }) => toTimestamp(created_at * 1000) },
-  { name: 'kind', of: ({ kind }) => kind },
-  { name: 'amount', of: ({ amount }) => amount },
-  { name: 'request_id', of: ({ request_id }) => request_id },
-  { name: 'reference', of: ({ reference }) => reference },
-  { name: 'note', of: ({ note }) => note },
+  ...fieldsNamed('kind', 'amount', 'request_id', 'reference', 'note'),
 ];
 
 const COLUMNS: readonly Column<LedgerItem>[] = [

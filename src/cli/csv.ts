@@ -34,7 +34,6 @@ export function parseCsv(text: string): readonly CsvRow[] {
 
 export type CsvValue = string | number | null;
 
-/** Returns a line of CSV without its end. */
 export function formatCsvLine(values: readonly CsvValue[]): string {
   return values.map(toCell).join(',');
 }

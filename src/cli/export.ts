@@ -10,20 +10,23 @@ export interface Field<Row> {
   readonly of: (row: Row) => CsvValue;
 }
 
+/** Returns the columns whose names are those of fields of the row. */
+export function fieldsNamed<Name extends string>(...names: Name[]): Field<Readonly<Record<Name, CsvValue>>>[] {
+  return names.map((name) => ({ name, of: (row) => row[name] }));
+}
+
 export interface Export<Row> {
   readonly pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[];
   readonly fields: readonly Field<Row>[];
   readonly toJson: (row: Row) => object;
 }
 
-/** Adds the options of lists that other programs read. */
 export function addExportOptions(command: Command): Command {
   return command
     .addOption(new Option('--csv', 'print everything as CSV, with a header line').conflicts('jsonl'))
     .option('--jsonl', 'print everything as JSON Lines, one object per line');
 }
 
-/** Returns whether CSV or JSON Lines are asked for. */
 export function isExport(command: Command): boolean {
   const { csv = false, jsonl = false, json = false }: ExportOptions = command.optsWithGlobals();
   if (json && (csv || jsonl)) command.error("error: option '--json' cannot be used with '--csv' or '--jsonl'");

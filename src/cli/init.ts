@@ -81,17 +81,12 @@ function newKey(): string {
   return `sk-${randomBytes(24).toString('hex')}`;
 }
 
-export interface NewFile {
-  readonly name: string;
-  readonly content: string;
-}
-
 /** Returns the files of a report; `clientKey` is for a backend that checks none. `.env` comes last. */
 export function toFiles(
   report: Report,
   backendKey: Readonly<Record<string, string>>,
   clientKey: string,
-): readonly NewFile[] {
+): readonly { readonly name: string; readonly content: string }[] {
   const isStatic = report.settings['AUTH_MODE'] === 'static';
   const settings = Object.entries({
     ...report.settings,

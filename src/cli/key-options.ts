@@ -6,7 +6,6 @@ import { formatCount } from './format.ts';
 import { orNull, orWord, parseAmountText, parseExpiry, parseList, wholeNumber, type OrNothing } from './options.ts';
 import { createPrinter } from './printer.ts';
 
-/** What keys and groups have alike. */
 export interface LimitOptions {
   readonly name?: string;
   readonly models?: OrNothing<string[]>;
@@ -44,7 +43,6 @@ export function keyParsers({ nowMs }: Pick<CliContext, 'nowMs'>) {
   } satisfies { readonly [Name in keyof KeyOptions]: (text: string) => KeyOptions[Name] };
 }
 
-/** Adds the options that keys and groups have alike. */
 export function addLimitOptions(command: Command, context: CliContext): Command {
   const { models, rpm, tpm, spendPerDay, spendPerMonth, expires } = keyParsers(context);
   return command

@@ -29,11 +29,6 @@ const COLUMNS = {
 } as const satisfies Readonly<Record<string, keyof KeyOptions>>;
 type ColumnName = keyof typeof COLUMNS;
 
-interface ImportOptions {
-  readonly out?: string;
-  readonly dryRun?: boolean;
-}
-
 /** Adds `keys import`, which issues a key for each line of a CSV file. */
 export function addImport(keys: Command, context: CliContext): void {
   const command = keys
@@ -45,43 +40,44 @@ export function addImport(keys: Command, context: CliContext): void {
       'write the secrets as CSV to this new file, which only you can read, instead of printing them',
     )
     .option('--dry-run', 'check every line without creating keys')
-    .action((file: string, { out, dryRun = false }: ImportOptions, command: Command) =>
-      withAdministration(
-        context,
-        async ({ administration, config }) => {
-          const lines = readKeys(file, context);
-          const prepared = await administration.keys.prepare(lines.map(({ options }) => toKeyBody(options)));
-          refuseProblems(
-            file,
-            prepared.problems.map(({ at, param, message }) => {
-              const column = param.split('.').at(-1) ?? '';
-              return `line ${lines[at]?.line}, column ${column}: ${message}`;
-            }),
-          );
-          const printer = createPrinter(context, command);
-          warnOfMode(context, command, config);
-          const rates = lines.flatMap(({ options: { tpm } }) => (typeof tpm === 'number' ? tpm : []));
-          warnOfTokens(context, command, { tpm: Math.min(...rates) }, config.defaultMaxOutputTokens);
-          const count = formatNumberOf('key', lines.length);
-          if (dryRun) {
-            printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
-              `${file}: ${count} could be created. Nothing was changed.`,
-            ]);
-            return;
-          }
-          if (out !== undefined) {
-            const issued = await createWithFile(out, prepared);
-            printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
-              `${count} created. The secrets are in ${out}, which only you can read.`,
-            ]);
-            return;
-          }
-          const data = await prepared.create();
-          printer.show({ object: 'list', data }, () => toSecretLines(data));
-          printer.note('The secrets are shown only once. The gateway keeps only hashes of them.');
-        },
-        { beginsKeys: true },
-      ),
+    .action(
+      (file: string, { out, dryRun = false }: { readonly out?: string; readonly dryRun?: boolean }, command: Command) =>
+        withAdministration(
+          context,
+          async ({ administration, config }) => {
+            const lines = readKeys(file, context);
+            const prepared = await administration.keys.prepare(lines.map(({ options }) => toKeyBody(options)));
+            refuseProblems(
+              file,
+              prepared.problems.map(({ at, param, message }) => {
+                const column = param.split('.').at(-1) ?? '';
+                return `line ${lines[at]?.line}, column ${column}: ${message}`;
+              }),
+            );
+            const printer = createPrinter(context, command);
+            warnOfMode(context, command, config);
+            const rates = lines.flatMap(({ options: { tpm } }) => (typeof tpm === 'number' ? tpm : []));
+            warnOfTokens(context, command, { tpm: Math.min(...rates) }, config.defaultMaxOutputTokens);
+            const count = formatNumberOf('key', lines.length);
+            if (dryRun) {
+              printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
+                `${file}: ${count} could be created. Nothing was changed.`,
+              ]);
+              return;
+            }
+            if (out !== undefined) {
+              const issued = await createWithFile(out, prepared);
+              printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
+                `${count} created. The secrets are in ${out}, which only you can read.`,
+              ]);
+              return;
+            }
+            const data = await prepared.create();
+            printer.show({ object: 'list', data }, () => toSecretLines(data));
+            printer.note('The secrets are shown only once. The gateway keeps only hashes of them.');
+          },
+          { beginsKeys: true },
+        ),
     );
   command.addHelpText(
     'after',

@@ -2,32 +2,25 @@ import type { Command } from 'commander';
 import type { OfKeys } from '../admin/administration.ts';
 import type { AdminKey, IssuedKey } from '../contract/types.ts';
 import {
+  ACCOUNT_COLUMNS,
   ACCOUNT_FIELDS,
+  addCreate,
   addDelete,
   addList,
+  addShow,
   addSwitches,
+  addUpdate,
   describeAccount,
   onAccount,
-  showAccount,
-  STATUS_STYLES,
   toMs,
   type AccountCommands,
   type Described,
 } from './accounts.ts';
-import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';
-import type { Field } from './export.ts';
+import { fieldsNamed, type Field } from './export.ts';
 import { formatMoment, formatUtcOr, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
-import {
-  addCreditsOption,
-  addGroupOption,
-  addLimitOptions,
-  toKeyBody,
-  warnOfMode,
-  warnOfTokens,
-  type KeyOptions,
-} from './key-options.ts';
+import { addGroupOption, addLimitOptions, toKeyBody, warnOfMode } from './key-options.ts';
 import { addImport } from './keys-import.ts';
 import { parseDuration } from './options.ts';
 import type { Column } from './table.ts';
@@ -48,8 +41,19 @@ export function addKeys(program: Command, context: CliContext): void {
     columns: COLUMNS,
     fields: FIELDS,
     describe,
+    addOptions: (command) => addGroupOption(addLimitOptions(command, context), context),
+    toBody: toKeyBody,
   };
-  addCreate(keys, commands);
+  addCreate(commands, {
+    what: 'create a key; its secret is shown only once',
+    examples: [
+      ['keys create --name alice', 'no limits'],
+      ['keys create --name ci --credits 10.00 --rpm 60 --expires 30d', 'prepaid, valid for a month'],
+      ['keys create --name bot --group research', 'within the credits and limits of a group'],
+      ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, with a daily budget'],
+    ],
+    warn: (command, config) => warnOfMode(context, command, config),
+  });
   addImport(keys, context);
   addList(commands, {
     addOptions: (list) =>
@@ -66,13 +70,15 @@ export function addKeys(program: Command, context: CliContext): void {
       ['keys list --old-secret', 'keys that would stop working without GATEWAY_SECRET_PREVIOUS'],
     ],
   });
-  const show = keys.command('show').description('show a key with its limits');
-  onAccount(commands, show, (all, id) => all.keys.show(id));
-  addExamples(show, [
+  addShow(commands, [
     ['keys show alice', 'by its name'],
     ['keys show rgk_Ab3dE9', 'by its prefix'],
   ]);
-  addUpdate(keys, commands);
+  addUpdate(commands, [
+    ['keys update alice --rpm 120 --expires never', 'a new limit, and no expiration'],
+    ['keys update alice --spend-per-day none', 'removes a limit'],
+    ['keys update alice --group research', 'moves it; running requests are charged to the former group'],
+  ]);
   addRotate(keys, commands);
   addSwitches(commands, {
     disable: {
@@ -85,43 +91,6 @@ export function addKeys(program: Command, context: CliContext): void {
     what: 'delete a key and its credits permanently; its records stay until they expire',
     examples: [['keys delete alice --yes', 'unlike keys disable, this cannot be undone']],
   });
-}
-
-function addCreate(keys: Command, commands: AccountCommands<OfKeys>): void {
-  const { context } = commands;
-  const create = addCreditsOption(addGroupOption(addLimitOptions(keys.command('create'), context), context), context)
-    .description('create a key; its secret is shown only once')
-    .requiredOption('--name <name>', 'a name for the key')
-    .action((options: KeyOptions, command: Command) =>
-      withAdministration(
-        context,
-        async ({ administration, config }) => {
-          showAccount(commands, command, config, await administration.keys.create(toKeyBody(options)));
-          warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
-          warnOfMode(context, command, config);
-        },
-        { beginsKeys: true },
-      ),
-    );
-  addExamples(create, [
-    ['keys create --name alice', 'no limits'],
-    ['keys create --name ci --credits 10.00 --rpm 60 --expires 30d', 'prepaid, valid for a month'],
-    ['keys create --name bot --group research', 'within the credits and limits of a group'],
-    ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, with a daily budget'],
-  ]);
-}
-
-function addUpdate(keys: Command, commands: AccountCommands<OfKeys>): void {
-  const { context } = commands;
-  const update = addGroupOption(addLimitOptions(keys.command('update'), context), context)
-    .description('change the given settings; everything else stays the same')
-    .option('--name <name>', 'a name for the key');
-  onAccount(commands, update, (all, id, options) => all.keys.update(id, toKeyBody(options)));
-  addExamples(update, [
-    ['keys update alice --rpm 120 --expires never', 'a new limit, and no expiration'],
-    ['keys update alice --spend-per-day none', 'removes a limit'],
-    ['keys update alice --group research', 'moves it; running requests are charged to the former group'],
-  ]);
 }
 
 function addRotate(keys: Command, commands: AccountCommands<OfKeys>): void {
@@ -144,11 +113,7 @@ const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'GROUP', of: ({ group }) => group?.name ?? '' },
   { title: 'PREFIX', of: ({ prefix }) => prefix },
-  { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
-  { title: 'BALANCE', of: ({ balance }) => balance ?? '', align: 'right' },
-  { title: 'HELD', of: ({ held }) => held, align: 'right' },
-  { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
-  { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
+  ...ACCOUNT_COLUMNS,
   { title: 'EXPIRES (UTC)', of: ({ expires_at }) => (expires_at === null ? 'never' : formatMoment(expires_at * 1000)) },
   {
     title: 'LAST USED (HOUR, UTC)',
@@ -157,13 +122,12 @@ const COLUMNS: readonly Column<AdminKey>[] = [
 ];
 
 const FIELDS: readonly Field<AdminKey>[] = [
-  { name: 'id', of: ({ id }) => id },
-  { name: 'name', of: ({ name }) => name },
+  ...fieldsNamed('id', 'name'),
   { name: 'group', of: ({ group }) => group?.name ?? null },
-  { name: 'prefix', of: ({ prefix }) => prefix },
+  ...fieldsNamed('prefix'),
   ...ACCOUNT_FIELDS,
   { name: 'last_used_at', of: ({ last_used_at }) => toTimestamp(toMs(last_used_at)) },
-  { name: 'gateway_secret', of: ({ gateway_secret }) => gateway_secret },
+  ...fieldsNamed('gateway_secret'),
 ];
 
 function describe(key: AdminKey | IssuedKey, currency: string | undefined): readonly Described[] {

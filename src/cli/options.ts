@@ -26,9 +26,7 @@ export function orNull<Value>(value: OrNothing<Value>): Value | null {
   return value === NOTHING ? null : value;
 }
 
-/**
- * Returns a parser for `30d`, `24h`, `90m`, `45s` or `2w`, which gives milliseconds up to `mostMs`.
- */
+/** Returns a parser for `30d`, `24h`, `90m`, `45s` or `2w`; gives milliseconds up to `mostMs`. */
 export function parseDuration(mostMs: number): (text: string) => number {
   return (text) => {
     const ms = readDuration(text);
@@ -86,7 +84,6 @@ export function parseAmountText(text: string): string {
   throw new InvalidArgumentError('It must be an amount such as 10.00, with at most six decimals.');
 }
 
-/** Parses an amount that may be negative. */
 export function parseSignedAmountText(text: string): string {
   if (parseSignedAmount(text) !== undefined) return text;
   throw new InvalidArgumentError('It must be an amount such as 10.00 or -2.50, with at most six decimals.');

@@ -8,7 +8,6 @@ export type Paint = (style: Style, text: string) => string;
 export interface Printer {
   readonly isJson: boolean;
   show(value: unknown, lines: (paint: Paint) => readonly string[]): void;
-  /** Writes to standard error, so that the output stays as it is. */
   note(text: string): void;
   /** Notes for people the unit of the amounts of a table, if it has one. */
   noteCurrency(config: { readonly prices: { readonly currency: string } | null }): void;
@@ -16,7 +15,8 @@ export interface Printer {
 
 /** Returns a printer with colors on a terminal, unless `--no-color` or `NO_COLOR` refuses them. */
 export function createPrinter({ env, stdout, stderr }: CliContext, command: Command): Printer {
-  const { json = false, color = true }: GlobalOptions = command.optsWithGlobals();
+  const { json = false, color = true }: { readonly json?: boolean; readonly color?: boolean } =
+    command.optsWithGlobals();
   const isColored = color && stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '';
   const paint: Paint = (style, text) => (isColored ? styleText(style, text, { validateStream: false }) : text);
   const note = (text: string): void => void stderr.write(`${text}\n`);
@@ -31,9 +31,4 @@ export function createPrinter({ env, stdout, stderr }: CliContext, command: Comm
       if (!json && prices !== null) note(`Amounts are in ${prices.currency}.`);
     },
   };
-}
-
-interface GlobalOptions {
-  readonly json?: boolean;
-  readonly color?: boolean;
 }

@@ -26,8 +26,7 @@ Settings come from the environment and from .env.
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
 
 /**
- * Runs a command line, such as `['keys', 'list']`, and returns the exit status. An empty one starts
- * the gateway. Does not throw.
+ * Runs a command line and returns the exit status; an empty one starts the gateway. Never throws.
  */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   let status: number = EXIT.done;

@@ -17,13 +17,13 @@ import {
 import { CliError, type CliContext } from './context.ts';
 import { withAdministration, type OpenAdministration } from './administration.ts';
 import { withStore, type OpenStore } from './database.ts';
-import { addExportOptions, exportRows, isExport, type Field } from './export.ts';
+import { addExportOptions, exportRows, fieldsNamed, isExport, type Field } from './export.ts';
 import { formatCount, formatMoment, formatMoney, formatSpan, formatUtcOr, toTimestamp } from './format.ts';
 import { createNames, type Names } from './names.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { addExamples } from './help.ts';
 import { parseDuration, parseMoment, wholeNumber } from './options.ts';
-import { createPrinter, type Paint, type Style } from './printer.ts';
+import { createPrinter, type Paint, type Printer, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
 const CLEAR_SCREEN = '\u{1b}[H\u{1b}[J';
@@ -38,10 +38,6 @@ interface ListOptions {
   readonly group?: string;
   readonly from?: number;
   readonly until?: number;
-}
-
-interface WatchOptions extends ListOptions {
-  readonly every: number;
 }
 
 /** Adds `requests`, which shows the records of all callers. */
@@ -110,12 +106,7 @@ function addShow(requests: Command, context: CliContext): void {
     .argument('<id>', 'req_… or resp_…', toId)
     .action((id: RequestId, _options: unknown, command: Command) =>
       withStore(context, async ({ store, config }) => {
-        const record = await store.findAny(id);
-        if (record === undefined) throw unknownRequest(id);
-        const named = await nameOne(createNames(store), record);
-        createPrinter(context, command).show(toJsonWith(config)(named), (paint) =>
-          describe(named, config.prices?.currency, paint),
-        );
+        await printRecord(createPrinter(context, command), { store, config, id });
       }),
     );
   addExamples(show, [['requests show req_…', 'the id is in the x-request-id header of the reply']]);
@@ -129,16 +120,23 @@ function addCancel(requests: Command, context: CliContext): void {
     .action((id: RequestId, _options: unknown, command: Command) =>
       withStore(context, async ({ store, config }) => {
         const asked = await store.requestCancelOfAny(id);
-        const record = asked && (await store.findAny(id));
-        if (record === undefined) throw unknownRequest(id);
         const printer = createPrinter(context, command);
-        const named = await nameOne(createNames(store), record);
-        printer.show(toJsonWith(config)(named), (paint) => describe(named, config.prices?.currency, paint));
+        await printRecord(printer, { store, config, id });
         printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had already ended and was not changed.');
       }),
     );
   cancel.addHelpText('after', `\n${CANCEL_ASKED}`);
   addExamples(cancel, [['requests cancel req_…', 'works for a request of any gateway on the database']]);
+}
+
+async function printRecord(
+  printer: Printer,
+  { store, config, id }: { readonly store: OpenStore; readonly config: Config; readonly id: RequestId },
+): Promise<void> {
+  const record = await store.findAny(id);
+  if (record === undefined) throw new CliError(`There is no request ${id}.`);
+  const named = await nameOne(createNames(store), record);
+  printer.show(toJsonWith(config)(named), (paint) => describe(named, config.prices?.currency, paint));
 }
 
 const CANCEL_ASKED =
@@ -150,18 +148,19 @@ function addWatch(requests: Command, context: CliContext): void {
     .addOption(
       new Option('--every <duration>', 'how often to look').argParser(parseDuration(3_600_000)).default(1000, '1s'),
     )
-    .action((options: WatchOptions, command: Command) =>
+    .action((options: ListOptions & { readonly every: number }, command: Command) =>
       withAdministration(context, async (opened) => {
         const printer = createPrinter(context, command);
         const listPage = await prepareList(opened, options);
         const toJson = toJsonWith(opened.config);
         const signal = context.interruption();
-        const print =
-          context.stdout.isTTY === true && !printer.isJson
-            ? redraw(context, (records) => printer.show(undefined, (paint) => tableOf(records, paint)))
-            : printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(record)) : toLine);
+        const printNew = printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(record)) : toLine);
         while (!signal.aborted) {
-          print((await listPage(options)).records);
+          const { records } = await listPage(options);
+          if (context.stdout.isTTY === true && !printer.isJson) {
+            context.stdout.write(CLEAR_SCREEN);
+            printer.show(undefined, (paint) => tableOf(records, paint));
+          } else printNew(records);
           await delay(options.every, undefined, { signal }).catch(() => undefined);
         }
       }),
@@ -172,17 +171,14 @@ function addWatch(requests: Command, context: CliContext): void {
   ]);
 }
 
-/** A record with the names of its key and its group. */
 interface NamedRecord extends OwnedRecord {
   readonly keyName: string;
   readonly groupName: string | null;
 }
 
-interface NamedPage extends OperatorPage {
-  readonly records: readonly NamedRecord[];
-}
-
-type ListPage = (part: Pick<ListOptions, 'limit' | 'after'>) => Promise<NamedPage>;
+type ListPage = (
+  part: Pick<ListOptions, 'limit' | 'after'>,
+) => Promise<OperatorPage & { readonly records: readonly NamedRecord[] }>;
 
 /** Looks up the key and the group of the options once. */
 async function prepareList({ store, administration }: OpenAdministration, options: ListOptions): Promise<ListPage> {
@@ -213,7 +209,6 @@ async function* pagesOf(listPage: ListPage, options: ListOptions): AsyncGenerato
   }
 }
 
-/** Returns the id of a key, or the beginning of the hash of a caller without one. */
 async function findCaller(
   { store, administration }: Pick<OpenAdministration, 'store' | 'administration'>,
   text: string,
@@ -244,18 +239,9 @@ async function nameOne(names: Names, record: OwnedRecord): Promise<NamedRecord> 
   };
 }
 
-type PrintRecords = (records: readonly NamedRecord[]) => void;
-
-function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
-  return (records) => {
-    stdout.write(CLEAR_SCREEN);
-    show(records);
-  };
-}
-
-function printChanges({ stdout }: CliContext, toText: (record: NamedRecord) => string): PrintRecords {
+function printChanges({ stdout }: CliContext, toText: (record: NamedRecord) => string) {
   let before = new Map<RequestId, string>();
-  return (records) => {
+  return (records: readonly NamedRecord[]): void => {
     const lines = new Map(records.map((record) => [record.requestId, toText(record)]));
     for (const [id, line] of [...lines].toReversed()) if (before.get(id) !== line) stdout.write(`${line}\n`);
     before = lines;
@@ -288,10 +274,6 @@ function toId(text: string): RequestId {
 function toErrorCode(text: string): ErrorCode {
   if (!isErrorCode(text)) throw new InvalidArgumentError('It must be the code of an error, such as upstream_error.');
   return text;
-}
-
-function unknownRequest(id: RequestId): CliError {
-  return new CliError(`There is no request ${id}.`);
 }
 
 const STATUS_STYLES: Readonly<Record<RecordStatus, Style>> = {
@@ -366,9 +348,7 @@ function toJsonWith(config: Config): (record: NamedRecord) => object {
 
 const FIELDS: readonly Field<NamedRecord>[] = [
   { name: 'request_id', of: ({ requestId }) => requestId },
-  { name: 'status', of: ({ status }) => status },
-  { name: 'endpoint', of: ({ endpoint }) => endpoint },
-  { name: 'model', of: ({ model }) => model },
+  ...fieldsNamed('status', 'endpoint', 'model'),
   { name: 'stream', of: ({ stream }) => String(stream) },
   { name: 'group', of: ({ groupName }) => groupName },
   { name: 'key', of: ({ keyName }) => keyName },

@@ -60,7 +60,6 @@ const { text } = await generateText({
 console.log(text);`;
 }
 
-/** Returns the configuration of Codex, in TOML. */
 export function writeCodex(baseUrl: string, model: string): string {
   return `model = ${quote(model)}
 model_provider = "gateway"

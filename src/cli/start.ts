@@ -10,7 +10,6 @@ export function addStart(program: Command): void {
       'start the gateway (the default command); stops on Ctrl-C or SIGTERM once running requests have finished',
     )
     .action(async () => {
-      // Most commands do not need the whole gateway.
       const { serve } = await import('../process/serve.ts');
       await serve();
     });

@@ -44,7 +44,6 @@ export interface Target extends Examined {
   /** The setting that names the backend; undefined for an option, and for the demo backend. */
   readonly namedBy: 'UPSTREAM_BASE_URL' | 'BACKENDS_FILE' | undefined;
   readonly timeoutMs: number;
-  /** Whether an option or a setting names the dialect. */
   readonly namesDialect: boolean;
 }
 
@@ -85,7 +84,6 @@ const OPTION_OF = {
   UPSTREAM_DIALECT: '--dialect',
 } as const;
 
-/** Returns the settings that the options name. */
 export function settingsOf({ baseUrl, key = '', model, dialect }: TargetOptions): Readonly<Record<string, string>> {
   return {
     ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
@@ -112,8 +110,8 @@ function readTargetConfig(env: Environment, options: TargetOptions): Config {
 }
 
 /**
- * Runs `use` with each backend of BACKENDS_FILE unless one is named, one after the other, and then
- * throws the first of their errors.
+ * Runs `use` with each backend of BACKENDS_FILE unless one is named. Throws the first error at the
+ * end.
  */
 export async function withEachTarget(
   context: Pick<CliContext, 'env'>,
@@ -180,7 +178,7 @@ export async function askWithProgress<Answer>(
 }
 
 /**
- * Says which `.env` names the backend. A key that does not come from the same file goes there only if a person agrees,
+ * A key that is not from the `.env` that names the backend goes there only if a person agrees,
  * since the folder may be a stranger's. This machine may have it.
  */
 async function expectKeyIsFor({ baseUrl, apiKey, namedBy }: Target, context: CliContext): Promise<void> {

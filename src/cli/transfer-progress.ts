@@ -10,7 +10,6 @@ const LINE_MS = 10_000;
 
 export interface ShownTransfer {
   show(progress: TransferProgress): void;
-  /** Must be called in every case, since it clears the line. */
   stop(): void;
 }
 

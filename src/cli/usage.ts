@@ -7,7 +7,7 @@ import type { UsageQuery } from '../store/keys.ts';
 import type { UsageOfKey } from '../contract/types.ts';
 import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';
-import { addExportOptions, exportRows, type Field } from './export.ts';
+import { addExportOptions, exportRows, fieldsNamed, type Field } from './export.ts';
 import { formatCount, formatMoment, formatSpan, toTimestamp } from './format.ts';
 import { addExamples } from './help.ts';
 import { createNames } from './names.ts';
@@ -100,7 +100,6 @@ function toSpan(
   return { per, fromMs, untilMs };
 }
 
-/** Returns lines about all of the time and all models. */
 function describeLatencies({ latencies, rejected }: Latencies): readonly string[] {
   const whole = latencies.find(({ start, model }) => start === null && model === null);
   const lines = [
@@ -138,7 +137,6 @@ type By = keyof typeof BY;
 type Counts = Omit<UsageOfKey, 'start' | 'key' | 'group' | 'model'>;
 
 interface Sum extends Counts {
-  /** Null for what belongs to no group. */
   readonly of: string | null;
 }
 
@@ -185,21 +183,19 @@ function columnsFor(per: UsageQuery['per'], hasGroups: boolean): readonly Column
   ];
 }
 
-const countColumn = (title: string, of: (row: Counts) => number): Column<Counts> => ({
-  title,
-  of: (row) => formatCount(of(row)),
-  align: 'right',
-});
+function countColumn(title: string, count: keyof Counts): Column<Counts> {
+  return { title, of: (row) => formatCount(row[count]), align: 'right' };
+}
 
 const SUM_COLUMNS: readonly Column<Counts>[] = [
-  countColumn('REQUESTS', (row) => row.requests),
-  countColumn('FAILED', (row) => row.failed),
-  countColumn('CANCELLED', (row) => row.cancelled),
-  countColumn('INPUT', (row) => row.input_tokens),
-  countColumn('CACHED', (row) => row.cached_tokens),
+  countColumn('REQUESTS', 'requests'),
+  countColumn('FAILED', 'failed'),
+  countColumn('CANCELLED', 'cancelled'),
+  countColumn('INPUT', 'input_tokens'),
+  countColumn('CACHED', 'cached_tokens'),
   { title: 'SHARE', of: ({ cached_share: share }) => `${Math.round(100 * share)}%`, align: 'right' },
-  countColumn('WRITTEN', (row) => row.cache_write_tokens),
-  countColumn('OUTPUT', (row) => row.output_tokens),
+  countColumn('WRITTEN', 'cache_write_tokens'),
+  countColumn('OUTPUT', 'output_tokens'),
   { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
   { title: 'SAVED', of: ({ saved }) => formatAmount(saved), align: 'right' },
   {
@@ -210,18 +206,11 @@ const SUM_COLUMNS: readonly Column<Counts>[] = [
 ];
 
 const SUM_FIELDS: readonly Field<Counts>[] = [
-  { name: 'requests', of: (row) => row.requests },
-  { name: 'failed', of: (row) => row.failed },
-  { name: 'cancelled', of: (row) => row.cancelled },
-  { name: 'input_tokens', of: (row) => row.input_tokens },
-  { name: 'cached_tokens', of: (row) => row.cached_tokens },
-  { name: 'cached_share', of: (row) => row.cached_share },
-  { name: 'cache_write_tokens', of: (row) => row.cache_write_tokens },
-  { name: 'output_tokens', of: (row) => row.output_tokens },
-  { name: 'reasoning_tokens', of: (row) => row.reasoning_tokens },
+  ...fieldsNamed('requests', 'failed', 'cancelled', 'input_tokens', 'cached_tokens', 'cached_share'),
+  ...fieldsNamed('cache_write_tokens', 'output_tokens', 'reasoning_tokens'),
   { name: 'cost', of: ({ cost }) => formatAmount(cost) },
   { name: 'saved', of: ({ saved }) => formatAmount(saved) },
-  { name: 'duration_ms', of: (row) => row.duration_ms },
+  ...fieldsNamed('duration_ms'),
 ];
 
 const FIELDS: readonly Field<NamedUsage>[] = [

@@ -1,7 +1,6 @@
 import { writeCodex } from '../snippets.ts';
 
 export interface Agent {
-  /** What is installed when its program is missing. */
   readonly install: string;
   /** A warning of its own that a user need not mind. */
   readonly expected?: string;
@@ -17,7 +16,6 @@ export interface AgentGateway {
 }
 
 export interface Configuration {
-  /** The contents of files, by their paths in the folder. */
   readonly files: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
 }
