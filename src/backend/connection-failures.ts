@@ -52,14 +52,24 @@ export const SWITCHED = 'The backend switched to another protocol.';
 /** These happen only before a connection is made. A tunnel may have reported it open too early. */
 const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
+/** No descriptor or no memory for another socket is left. */
+const OWN_LACK = /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM)$/;
+
 /**
  * Returns the error for a failed connection, without address and key; other errors as they are.
- * `upstream_unreachable` means that nothing was sent, so the request may be repeated.
+ * `upstream_unreachable` and `server_overloaded` mean that nothing was sent, so the request may be repeated.
  */
 export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
+  if (OWN_LACK.test(code)) {
+    return new ApiError('server_overloaded', {
+      message: 'The gateway can open no further connection at the moment.',
+      headers: { 'retry-after': '1' },
+      cause,
+    });
+  }
   if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(code, cause);
   if (isNotHttp(cause, code)) {
     return new ApiError('upstream_invalid_response', {

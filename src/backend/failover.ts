@@ -3,7 +3,7 @@
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
-import { blameOf, hasRefused, mayHaveRun } from './choice/blame.ts';
+import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
 import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';
 import { askForOutput, relayForOutput } from './held-back.ts';
@@ -128,7 +128,9 @@ export function createFailover(options: FailoverOptions): Failover {
         }
         const isLeft = signal.aborted;
         const { thrown } = next;
-        if (isLeft || blameOf(thrown) !== 'answer') place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown });
+        if (wasNotAsked(thrown)) place.end(UNASKED);
+        else if (isLeft || blameOf(thrown) !== 'answer')
+          place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown });
         else {
           place.free();
           suspects.push({ place, thrown });

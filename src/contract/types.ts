@@ -2620,6 +2620,10 @@ export interface Readiness {
      */
     accepting: boolean;
     /**
+     * False while clients have all connections that the limit of open files allows.
+     */
+    connections: boolean;
+    /**
      * Whether a record can be written.
      */
     store: boolean;

@@ -6,6 +6,7 @@ import { observeRequests } from '../telemetry/observe.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { authenticate } from '../access/authenticate.ts';
 import { allowOrigins } from './browser/cors.ts';
+import { refuseWhenFull, type Connections } from './connections.ts';
 import { allowHosts } from './browser/hosts.ts';
 import { takeKeyFromProtocols } from '../access/key-protocol.ts';
 import { limitRate, tellLimit } from '../access/limit-rate.ts';
@@ -38,10 +39,15 @@ export interface OperatorRoutes {
 }
 
 /** Returns the application: middleware in its order, then every path. */
-export function createApp(services: Services, { admin, landing, docs, openApi, console }: OperatorRoutes): Express {
+export function createApp(
+  services: Services,
+  { admin, landing, docs, openApi, console }: OperatorRoutes,
+  connections: Pick<Connections, 'areFull'>,
+): Express {
   const { settings, requests, books, backends, telemetry } = services;
   const { corsOrigins, metricsPort } = settings;
   const app = begin(services, settings);
+  app.use(refuseWhenFull(connections));
   // No page of another origin may administer.
   app.use('/admin/v1', admin);
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
@@ -52,7 +58,7 @@ export function createApp(services: Services, { admin, landing, docs, openApi, c
   app.route('/healthz').get(showHealth).all(methodNotAllowed('GET'));
   app
     .route('/readyz')
-    .get(showReadiness({ ...requests, ...books, ...backends, ...telemetry }))
+    .get(showReadiness({ ...requests, ...books, ...backends, ...telemetry, connections }))
     .all(methodNotAllowed('GET'));
   app
     .route('/metrics')

@@ -3,6 +3,7 @@ import type { Backends, BackendState } from '../backend/backends.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
+import type { Connections } from './connections.ts';
 import type { RunningRequests } from '../requests/running.ts';
 
 /** Ignores the backend, since a restart would not repair that. */
@@ -16,13 +17,14 @@ export interface ReadinessOptions {
   readonly marks: Identity;
   readonly backends: Pick<Backends, 'states'>;
   readonly log: Pick<StoreLog, 'warn'>;
+  readonly connections: Pick<Connections, 'areFull'>;
 }
 
 /**
  * Replies 503 once the gateway is to stop, without a writable store, with the database of another
- * secret, or while no backend can be reached.
+ * secret, without a connection for another client, or while no backend can be reached.
  */
-export function showReadiness({ store, running, marks, backends, log }: ReadinessOptions): RequestHandler {
+export function showReadiness({ store, running, marks, backends, log, connections }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
   return async (_req, res) => {
     const { mark, ...written } = await checkStore(store);
@@ -30,7 +32,13 @@ export function showReadiness({ store, running, marks, backends, log }: Readines
     if (knewSecret && !secret) log.warn({}, 'the database belongs to another GATEWAY_SECRET now; start with that one');
     knewSecret = secret;
     const states = backends.states();
-    const checks = { accepting: !running.leaving, ...written, secret, backend: states.some(isReachable) };
+    const checks = {
+      accepting: !running.leaving,
+      connections: !connections.areFull(),
+      ...written,
+      secret,
+      backend: states.some(isReachable),
+    };
     const ready = Object.values(checks).every(Boolean);
     const counts = { up: 0, trial: 0, resting: 0, draining: 0 };
     for (const { state } of states) counts[state] += 1;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
 import type { Addresses } from './addresses.ts';
+import { createConnections } from './connections.ts';
 import { createApp, createMetricsApp, type OperatorRoutes } from './app.ts';
 import { serverClassesOf } from './express-prototypes.ts';
 import { closeServer, createHttpServer, listen } from './server.ts';
@@ -31,18 +32,20 @@ const INTERRUPT_MS = 2000;
 /** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
 export function createServers(services: Services, operator: OperatorRoutes, upgrades: Upgrades): Servers {
   const { running } = services.requests;
-  const { newUniquePart } = services.telemetry;
+  const { log, newUniquePart } = services.telemetry;
   const { clientStallMs: stallMs } = services.access;
   const { host, port, metricsHost, metricsPort } = services.settings;
   const { drainDelayMs, drainTimeoutMs } = services.settings;
   const newRequestId = () => toRequestId(newUniquePart());
-  const app = createApp(services, operator);
+  const connections = createConnections(log);
+  const app = createApp(services, operator, connections);
   const server = createHttpServer(app, newRequestId, {
     classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),
-    isLeaving: () => running.leaving,
+    isLeaving: () => running.leaving || connections.areScarce(),
     stallMs,
   });
+  connections.watch(server);
   const metricsServer =
     metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId, { stallMs });
 

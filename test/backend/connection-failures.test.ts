@@ -19,7 +19,7 @@ describe('connectionFailure', () => {
     ['connecting', 'ERR_TLS_CERT_ALTNAME_INVALID', 'upstream_unreachable', /certificate/],
     ['connecting', 'EPROTO', 'upstream_unreachable', /TLS connection/],
     ['connecting', 'ERR_SSL_WRONG_VERSION_NUMBER', 'upstream_unreachable', /TLS connection/],
-    ['connecting', 'EMFILE', 'upstream_unreachable', /could not be reached/],
+    ['connecting', 'EMFILE', 'server_overloaded', /no further connection/],
     ['connecting', 'UND_ERR_CONNECT_TIMEOUT', 'upstream_unreachable', /did not accept a connection in time/],
     ['connecting', 'ETIMEDOUT', 'upstream_unreachable', /did not accept a connection in time/],
     ['waiting', 'ECONNRESET', 'upstream_error', /before it answered/],
@@ -87,7 +87,6 @@ describe('unreachableReason', () => {
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /certificate of the client/],
     ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', /certificate of the client/],
     ['ERR_SSL_WRONG_VERSION_NUMBER', /write http:/],
-    ['EMFILE', /could not be reached/],
   ] as const) {
     it(`gives ${code}, and what to check`, () => {
       const found = unreachableReason(connectionFailure(failure(code), 'connecting'));

@@ -24,6 +24,15 @@ describe('createFailover', () => {
     expect(scene.asked).to.deep.equal(['a', 'b', 'c']);
   });
 
+  it('blames no backend for a connection that the gateway itself could not open, and asks no other', async () => {
+    const backends = scene.open();
+    const result = scene.ask(backends);
+    await scene.endNext(new ApiError('server_overloaded'));
+    expect(await result).to.equal('server_overloaded');
+    expect(scene.asked).to.deep.equal(['a']);
+    expect(backends.states()[0]).to.include({ state: 'up', running: 0, answered: 0, failed: 0, cancelled: 0 });
+  });
+
   it('gives each try its share of the time to the first byte where a time-out may be followed by another try', async () => {
     for (const [failover, shares] of [
       ['any', [200, 250, 400]],

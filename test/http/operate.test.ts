@@ -25,6 +25,7 @@ describe('operate', () => {
   let server: Server;
   let url: string;
   let draining: boolean;
+  let areFull: boolean;
   let checkWritable: () => Promise<string | undefined>;
   let said: string[];
   let states: BackendState['state'][];
@@ -32,6 +33,7 @@ describe('operate', () => {
 
   beforeEach(async () => {
     draining = false;
+    areFull = false;
     checkWritable = () => Promise.resolve('new');
     said = [];
     states = ['up', 'resting'];
@@ -48,7 +50,8 @@ describe('operate', () => {
       states: () => states.map((state) => ({ ...STATE, state, reason: state === 'up' ? null : reason })),
     };
     const store = { checkWritable: () => checkWritable() };
-    app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], backends, log }));
+    const connections = { areFull: () => areFull };
+    app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], backends, log, connections }));
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -76,7 +79,7 @@ describe('operate', () => {
       cache: 'no-store',
       body: {
         status: 'ready',
-        checks: { accepting: true, store: true, secret: true, backend: true },
+        checks: { accepting: true, connections: true, store: true, secret: true, backend: true },
         backends: COUNTS,
       },
     });
@@ -88,7 +91,7 @@ describe('operate', () => {
       status: 503,
       body: {
         status: 'not ready',
-        checks: { accepting: false, store: true, secret: true, backend: true },
+        checks: { accepting: false, connections: true, store: true, secret: true, backend: true },
         backends: COUNTS,
       },
     });
@@ -100,10 +103,15 @@ describe('operate', () => {
       status: 503,
       body: {
         status: 'not ready',
-        checks: { accepting: true, store: false, secret: true, backend: true },
+        checks: { accepting: true, connections: true, store: false, secret: true, backend: true },
         backends: COUNTS,
       },
     });
+  });
+
+  it('is not ready while clients have all connections', async () => {
+    areFull = true;
+    expect(await ask('/readyz')).to.have.nested.include({ status: 503, 'body.checks.connections': false });
   });
 
   it('is not ready while no backend can be reached', async () => {
@@ -112,7 +120,7 @@ describe('operate', () => {
       status: 503,
       body: {
         status: 'not ready',
-        checks: { accepting: true, store: true, secret: true, backend: false },
+        checks: { accepting: true, connections: true, store: true, secret: true, backend: false },
         backends: { up: 0, trial: 0, resting: 2, draining: 1 },
       },
     });
@@ -139,7 +147,7 @@ describe('operate', () => {
       status: 503,
       body: {
         status: 'not ready',
-        checks: { accepting: true, store: true, secret: false, backend: true },
+        checks: { accepting: true, connections: true, store: true, secret: false, backend: true },
         backends: COUNTS,
       },
     };

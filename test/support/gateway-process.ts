@@ -32,6 +32,8 @@ export interface ProcessOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether its store gives up as early as that of a gateway in use: for tests whose database does not answer. */
   readonly isImpatient?: boolean;
+  /** The most files that it may open. */
+  readonly openFiles?: number;
   /** Hears what comes after the banner: the lines of the log. */
   readonly onLog?: (text: string) => void;
 }
@@ -47,10 +49,13 @@ export async function startGatewayProcess(
     main = MAIN,
     settings: own = {},
     isImpatient = false,
+    openFiles,
     onLog = () => {},
   }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [KEEP_YOUNG, ...(isImpatient ? [] : ['--import', PATIENT]), main], {
+  const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `;
+  const node = [process.execPath, KEEP_YOUNG, ...(isImpatient ? [] : ['--import', PATIENT]), main];
+  const child = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...node], {
     cwd: folder,
     env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],

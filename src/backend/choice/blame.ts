@@ -14,6 +14,11 @@ export function blameOf(thrown: unknown): Blame {
   return code.startsWith('upstream_') ? 'answer' : 'request';
 }
 
+/** Whether the gateway could not ask the backend at all, which says nothing of it. */
+export function wasNotAsked(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.code === 'server_overloaded';
+}
+
 /** Whether the backend has refused the request before anything ran, so that another one may be asked. */
 export function hasRefused(thrown: unknown): boolean {
   const blame = blameOf(thrown);

@@ -11,7 +11,7 @@ export interface AllowHostsOptions {
 }
 
 const LOCAL = /^(?:(?:[\w-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|host\.docker\.internal)\.?$/i;
-const HEALTH_PATH = /^\/(?:healthz|readyz)\/?$/i;
+export const HEALTH_PATH = /^\/(?:healthz|readyz)\/?$/i;
 
 /**
  * Refuses hosts that are not local while only this machine can reach the gateway. A page on the
