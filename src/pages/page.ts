@@ -108,36 +108,33 @@ interface Manual {
 
 /** Returns a text beside a list of all pages, which has its headings below its own name. On a phone the list is folded above it. */
 export function manual({ text, contents, doors, current }: Manual): Html {
-  const list = html`<p><a href="../docs">All docs</a></p>
-    ${doors.map(
-      ({ name, doors }) =>
-        html`<h2>${name}</h2>
-          <ul>
-            ${doors.map(({ href, title }) =>
-              href === current
-                ? html`<li>
-                    <a href="${href}" aria-current="page">${title}</a>
-                    <ul>
-                      ${contents.map(
-                        ({ depth, text, href }) => html`<li class="depth-${depth}"><a href="${href}">${text}</a></li>`,
-                      )}
-                    </ul>
-                  </li>`
-                : html`<li><a href="${href}">${title}</a></li>`,
-            )}
-          </ul>`,
-    )}`;
   return html`<div class="view manual">
-    <nav class="contents" aria-label="Docs">${list}</nav>
-    <div class="chapters">
-      ${searchPlace('')}
-      <details class="fold">
-        <summary>All pages</summary>
-        <nav class="contents" aria-label="Docs">${list}</nav>
-      </details>
-      ${text}
-    </div>
+    ${searchPlace('')}
+    <details class="fold">
+      <summary>All pages</summary>
+      <nav class="contents" aria-label="Docs">
+        <p><a href="../docs">All docs</a></p>
+        ${doors.map(
+          ({ name, doors }) =>
+            html`<h2>${name}</h2>
+              <ul>
+                ${doors.map(({ href, title }) =>
+                  href === current
+                    ? html`<li><a href="${href}" aria-current="page">${title}</a>${toContents(contents)}</li>`
+                    : html`<li><a href="${href}">${title}</a></li>`,
+                )}
+              </ul>`,
+        )}
+      </nav>
+    </details>
+    <div class="chapters">${text}</div>
   </div>`;
+}
+
+function toContents(contents: Manual['contents']): Html {
+  return html`<ul>
+    ${contents.map(({ depth, text, href }) => html`<li class="depth-${depth}"><a href="${href}">${text}</a></li>`)}
+  </ul>`;
 }
 
 /** Leaves a mark for each base URL. All links are relative, to work below a path of a proxy. */
