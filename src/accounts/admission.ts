@@ -1,7 +1,18 @@
 import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { matchesModel } from '../core/model-patterns.ts';
-import { costOf, costOfTokens, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
+import {
+  costOf,
+  costOfTokens,
+  holdOf,
+  lacksTier,
+  type Expected,
+  type Price,
+  type Prices,
+} from '../core/money/pricing.ts';
+import type { Reported } from '../core/reply/usage.ts';
+import { refusedField } from '../core/request/bounded-fields.ts';
+import type { InputSize } from '../core/tokens/input-size.ts';
 import type { AccountStore, Hold, RateStanding, StoredAccount, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { AccountId } from '../contract/ids.ts';
@@ -33,6 +44,8 @@ export interface Ask {
   readonly maxOutputTokens: number | null;
   /** Is 1 except for chat completions with `n`. */
   readonly choices: number;
+  readonly inputSize: Pick<InputSize, 'media'>;
+  readonly serviceTier?: string | undefined;
 }
 
 export interface AdmissionTerms {
@@ -42,7 +55,7 @@ export interface AdmissionTerms {
    * Returns millionths at the prices of the admission: those of the model asked for, or of the one
    * that answered if it costs more. Returns null when the model asked for has no price.
    */
-  costOf(usage: Usage, answeredBy: string | null): number | null;
+  costOf(usage: Usage, answer: Pick<Reported, 'model' | 'pricedBy'>): number | null;
   /**
    * Lets the request go to a backend with another name for the model, whose price holds from now
    * on. Returns false if the key may not use that name, or if it may cost or use more than is held.
@@ -90,7 +103,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       let price = inForce?.find(ask.model, ask.backendModel);
       let asked: Pick<Ask, 'model' | 'backendModel'> = ask;
       checkModel(key, ask, price);
-      const expected = { inputTokens: ask.estimatedInputTokens, outputTokens: outputTokensOf(ask) };
+      const expected = expectedOf(ask);
       const { keyId } = key;
       const tokens = sumOf(expected);
       rateLimits.check(key, tokens);
@@ -107,18 +120,21 @@ export function createAdmission(options: AdmissionOptions): Admission {
           const other = inForce?.find(model, backendModel);
           const isMore = estimatedInputTokens > expected.inputTokens * TRANSLATION_SLACK;
           const inputTokens = isMore ? estimatedInputTokens : expected.inputTokens;
-          const needed = { inputTokens, outputTokens: outputTokensOf(to) };
+          const needed = { ...expectedOf(to), inputTokens };
           const isPaid = other !== undefined && holdOf(other, needed) <= hold.heldMicro;
           if (!mayUse(key, model, backendModel) || (paysPerUse(key) && !isPaid)) return false;
+          if (isLimited(key) && lacksTier(other, to.serviceTier)) return false;
           if (hasTokensPerMinute(key) && sumOf(needed) > tokens) return false;
           price = other;
           asked = { model, backendModel };
           return true;
         },
-        costOf(usage, answeredBy) {
+        costOf(usage, answer) {
           if (price === undefined) return null;
+          const { model: answeredBy } = answer;
           const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, asked);
-          return Math.max(costOf(price, usage), other === undefined ? 0 : costOf(other, usage));
+          const costs = [price, other ?? price].map((one) => costOf(one, usage, answer, ask.serviceTier));
+          return Math.max(...costs);
         },
         taken: (rates) => rateLimits.taken(keyId, tokens, rates),
         explain: ({ code, rates, ofGroup = false }) =>
@@ -146,15 +162,16 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
   };
 
-  function outputTokensOf({ choices, maxOutputTokens }: Ask): number {
-    return choices * (maxOutputTokens ?? options.defaultMaxOutputTokens);
+  function expectedOf({ estimatedInputTokens, choices, maxOutputTokens, inputSize, serviceTier }: Ask): Expected {
+    const outputTokens = choices * (maxOutputTokens ?? options.defaultMaxOutputTokens);
+    return { inputTokens: estimatedInputTokens, outputTokens, hasMedia: inputSize.media > 0, serviceTier };
   }
 }
 
 /** The same input is a little longer in the form of another backend, which must not keep it from there. */
 const TRANSLATION_SLACK = 1.25;
 
-function sumOf({ inputTokens, outputTokens }: Readonly<Record<'inputTokens' | 'outputTokens', number>>): number {
+function sumOf({ inputTokens, outputTokens }: Expected): number {
   return Math.min(inputTokens + outputTokens, Number.MAX_SAFE_INTEGER);
 }
 
@@ -203,9 +220,12 @@ function accountsOf(key: StoredKey): readonly StoredAccount[] {
   return key.group === null ? [key] : [key, key.group];
 }
 
-function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price | undefined): void {
+function checkModel(key: StoredKey, { model, backendModel, serviceTier }: Ask, price: Price | undefined): void {
   if (!mayUse(key, model, backendModel)) {
     throw modelNotFound();
+  }
+  if (isLimited(key) && lacksTier(price, serviceTier)) {
+    throw refusedField('service_tier', 'the model has no price for this service tier');
   }
   if (price !== undefined || !paysPerUse(key)) return;
   throw new ApiError('forbidden', {

@@ -1,6 +1,7 @@
 import type { ValidateFunction } from 'ajv';
 import adminSchema from '../../schemas/admin.json' with { type: 'json' };
 import keySchema from '../../schemas/key.json' with { type: 'json' };
+import pricesSchema from '../../schemas/prices.json' with { type: 'json' };
 import usageSchema from '../../schemas/usage.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
 import { lazily } from '../core/lazily.ts';
@@ -9,7 +10,9 @@ import { toShapeError } from '../contract/shape-error.ts';
 import type { CreateGroup, CreateKey, CreditKey, RotateKey, UpdateGroup, UpdateKey } from '../contract/types.ts';
 
 /** Compiled at the first use, since most gateways manage no keys. */
-const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, keySchema, adminSchema] }));
+const ajv = lazily(() =>
+  openAjv({ allowUnionTypes: true, schemas: [pricesSchema, usageSchema, keySchema, adminSchema] }),
+);
 
 /** Each returns its body. The ApiError names the wrong field and never quotes its value. */
 export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));

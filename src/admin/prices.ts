@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { AdminPriceList, PriceTable } from '../contract/types.ts';
-import { listPrices } from '../http/records/key.ts';
+import { listPrices } from '../core/money/pricing.ts';
 
 /** Answers with the prices in force, which a SIGHUP may have changed. */
 export function showPrices(prices: { readonly present: { readonly table: PriceTable } | null }): RequestHandler {

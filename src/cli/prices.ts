@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { readPricesFile } from '../config/prices-file.ts';
@@ -5,8 +6,9 @@ import { comparePrices, showPrice, type PriceChange, type ShownPrice } from '../
 import { CliError, type CliContext } from './context.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
-import { createPrinter } from './printer.ts';
+import { createPrinter, type Paint } from './printer.ts';
 import { formatTable, type Column } from './table.ts';
+import type { PriceTier } from '../contract/types.ts';
 import { toVisible } from '../core/visible.ts';
 
 /** Adds `prices`, which looks at the prices of models. */
@@ -43,7 +45,10 @@ function addShow(prices: Command, context: CliContext): void {
       const printer = createPrinter(context, command);
       printer.show({ object: 'list', currency, data }, (paint) => [
         `${currency} per million tokens:`,
-        ...formatTable(PRICE_COLUMNS, data, paint),
+        ...formatPrices(
+          data.map(({ model, price }) => ({ model, from: price, to: price })),
+          paint,
+        ),
       ]);
       printer.note('A running gateway keeps its prices until SIGHUP or a restart.');
     });
@@ -81,7 +86,7 @@ function addCheck(prices: Command, context: CliContext): void {
         return [
           paint('green', toVisible(found)),
           ...(before === null ? [] : [`Beside ${toVisible(set ?? '')}, in ${before.currency}:`]),
-          ...(before === null ? [] : formatTable(CHANGE_COLUMNS, changes, paint)),
+          ...(before === null ? [] : formatPrices(changes, paint, [CHANGE])),
         ];
       });
       if (content === null) throw new CliError('The file has mistakes; the gateway would reject it.');
@@ -93,34 +98,52 @@ function addCheck(prices: Command, context: CliContext): void {
 }
 
 const KINDS = [
-  { title: 'INPUT', name: 'input' },
+  { title: 'INPUT', name: 'input', audio: 'audio_input' },
   { title: 'CACHED', name: 'cached_input' },
   { title: 'WRITTEN', name: 'cache_write' },
-  { title: 'OUTPUT', name: 'output' },
+  { title: 'OUTPUT', name: 'output', audio: 'audio_output' },
 ] as const;
 
-const PRICE_COLUMNS: readonly Column<PricedModel>[] = [
-  { title: 'MODEL', of: ({ model }) => model },
-  ...KINDS.map(({ title, name }): Column<PricedModel> => ({
-    title,
-    of: ({ price }) => price?.[name] ?? 'none',
-    align: 'right',
-  })),
-];
-
-const CHANGE_COLUMNS: readonly Column<PriceChange>[] = [
-  { title: 'MODEL', of: ({ model }) => model },
-  { title: 'CHANGE', of: changeOf },
-  ...KINDS.map(({ title, name }): Column<PriceChange> => {
-    const of = ({ from, to }: PriceChange): string => {
-      const [before, after] = [from?.[name] ?? 'none', to?.[name] ?? 'none'];
-      return before === after ? after : `${before} → ${after}`;
-    };
-    return { title, of, align: 'right' };
-  }),
-];
-
-function changeOf({ from, to }: PriceChange): string {
-  if (from === null) return 'new';
-  return to === null ? 'gone' : 'changed';
+interface Row {
+  readonly model: string;
+  readonly from: PriceTier | null;
+  readonly to: PriceTier | null;
 }
+
+/** Writes a row for each model, and one for each of its tiers as `m (flex, above 200000)`. */
+function formatPrices(changes: readonly PriceChange[], paint: Paint, more: readonly Column<Row>[] = []): string[] {
+  const columns = KINDS.map((kind): Column<Row> => {
+    const show = (price: PriceTier | null): string => {
+      const audio = 'audio' in kind ? price?.[kind.audio] : undefined;
+      return `${price?.[kind.name] ?? 'none'}${audio === undefined ? '' : ` (audio ${audio})`}`;
+    };
+    const of = ({ from, to }: Row): string => [...new Set([show(from), show(to)])].join(' → ');
+    return { title: kind.title, of, align: 'right' };
+  });
+  const rows = changes.flatMap(tiersOf);
+  return formatTable([{ title: 'MODEL', of: ({ model }) => model }, ...more, ...columns], rows, paint);
+}
+
+function tiersOf({ model, from, to }: PriceChange): readonly Row[] {
+  const [before, after] = [byName(from), byName(to)];
+  return [...new Set([...before.keys(), ...after.keys()])].map((name) => {
+    return { model: `${model}${name}`, from: before.get(name) ?? null, to: after.get(name) ?? null };
+  });
+}
+
+function byName(price: ShownPrice | null): ReadonlyMap<string, PriceTier> {
+  if (price === null) return new Map();
+  const { tiers = [], ...first } = price;
+  return new Map([first, ...tiers].map((tier: PriceTier) => [nameOf(tier), tier]));
+}
+
+function nameOf({ service_tier, above_tokens }: PriceTier): string {
+  const names = [service_tier, above_tokens && `above ${above_tokens}`].filter(Boolean);
+  return names.length === 0 ? '' : ` (${names.join(', ')})`;
+}
+
+const CHANGE: Column<Row> = {
+  title: 'CHANGE',
+  of: ({ from, to }) =>
+    from === null ? 'new' : to === null ? 'gone' : isDeepStrictEqual(from, to) ? 'same' : 'changed',
+};

@@ -1,13 +1,28 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
-import type { PriceTable } from '../contract/types.ts';
+import type { PriceTable, PriceTier } from '../contract/types.ts';
 import { lazily } from '../core/lazily.ts';
 import { createPrices, type Prices } from '../core/money/pricing.ts';
-import { readTableFile, type TableFile } from './table-file.ts';
+import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
 export function readPricesFile(path: string | undefined, setting = 'PRICES_FILE'): TableFile<Prices> {
-  return readTableFile({ setting, path, compile: compilePriceTable, create: createPrices });
+  return readTableFile({ setting, path, compile: compilePriceTable, check: findRepeated, create: createPrices });
+}
+
+/** Which of two prices holds for one tier, nobody could say. */
+function findRepeated({ models }: PriceTable): readonly string[] {
+  return Object.entries(models).flatMap(([model, { tiers = [] }]) => {
+    const seen = new Set([nameOf({})]);
+    return tiers.flatMap((tier, index) => {
+      if (seen.size < seen.add(nameOf(tier)).size) return [];
+      return [`${placeOf('models', model, `tiers.${index}`)} must have a service_tier or above_tokens of its own`];
+    });
+  });
+}
+
+function nameOf({ service_tier, above_tokens }: Pick<PriceTier, 'service_tier' | 'above_tokens'>): string {
+  return JSON.stringify([service_tier, above_tokens]);
 }
 
 const compilePriceTable = lazily(() => openAjv({ allErrors: true }).compile<PriceTable>(schema));

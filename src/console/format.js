@@ -1,4 +1,4 @@
-/** @import { Usage } from '../contract/types.ts' */
+/** @import { OwnPrice, PriceTier, Usage } from '../contract/types.ts' */
 
 const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -36,6 +36,24 @@ export function formatCachedShare({ cached_tokens, input_tokens }) {
 /** @param {Usage} usage @returns {string} `345 (45 reasoning)` */
 export function formatOutput({ output_tokens, output_tokens_details: { reasoning_tokens } }) {
   return withParts(output_tokens, [[reasoning_tokens, 'reasoning']]);
+}
+
+/**
+ * @param {OwnPrice} price
+ * @returns {readonly string[][]} Model, input, cached input, cache write and output, of the model and of each tier.
+ */
+export function priceRows({ model, tiers = [], ...first }) {
+  return [first, ...tiers].map((/** @type {PriceTier} */ tier) => {
+    const { service_tier, above_tokens, input, cached_input, cache_write, audio_input, output, audio_output } = tier;
+    const names = [service_tier, above_tokens && `above ${formatCount(above_tokens)}`].filter(Boolean);
+    return [
+      names.length > 0 ? `${model} (${names.join(', ')})` : model,
+      audio_input === undefined ? input : `${input} (audio ${audio_input})`,
+      cached_input ?? input,
+      cache_write ?? input,
+      audio_output === undefined ? output : `${output} (audio ${audio_output})`,
+    ];
+  });
 }
 
 /** @param {number} whole @param {readonly (readonly [number, string])[]} parts */

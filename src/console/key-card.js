@@ -1,7 +1,7 @@
 import { byId, element, showFacts, timeElement } from './dom.js';
-import { formatCount, formatCredits } from './format.js';
+import { formatCount, formatCredits, priceRows } from './format.js';
 
-/** @import { OwnGroup, OwnKey, OwnLimit, OwnPrice } from '../contract/types.ts' */
+/** @import { OwnGroup, OwnKey, OwnLimit } from '../contract/types.ts' */
 /** @import { Fact } from './dom.js' */
 
 /** Shows what the key may do, what is left of it and of its group, and what the models cost. */
@@ -28,7 +28,7 @@ export function createKeyCard() {
     if (shown === JSON.stringify(key.prices)) return;
     shown = JSON.stringify(key.prices);
     byId('usage-prices-unit', HTMLElement).textContent = `${key.currency ?? ''} per million tokens`;
-    byId('usage-prices-rows', HTMLElement).replaceChildren(...key.prices.map(priceRow));
+    byId('usage-prices-rows', HTMLElement).replaceChildren(...key.prices.flatMap(priceRows).map(priceRow));
   };
 }
 
@@ -65,12 +65,8 @@ function limitElement(name, limit, format) {
   return element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []));
 }
 
-/** @param {OwnPrice} price */
-function priceRow({ model, input, cached_input, cache_write, output }) {
-  return element(
-    'tr',
-    {},
-    element('th', { scope: 'row', class: 'name' }, model),
-    ...[input, cached_input, cache_write, output].map((price) => element('td', { class: 'number' }, price)),
-  );
+/** @param {string[]} row */
+function priceRow([model = '', ...prices]) {
+  const cells = prices.map((price) => element('td', { class: 'number' }, price));
+  return element('tr', {}, element('th', { scope: 'row', class: 'name' }, model), ...cells);
 }

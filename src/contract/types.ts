@@ -848,7 +848,56 @@ export interface OwnPrice {
    * For a million tokens of the input that were written to the cache of the backend.
    */
   cache_write: string;
+  /**
+   * For a million tokens of the input that are audio, where they cost something else.
+   */
+  audio_input?: string;
   output: string;
+  /**
+   * For a million tokens of the output that are audio, where they cost something else.
+   */
+  audio_output?: string;
+  /**
+   * The prices of service tiers and of long requests, where they differ.
+   */
+  tiers?: PriceTier[];
+}
+/**
+ * It must have service_tier, above_tokens or both.
+ */
+export interface PriceTier {
+  /**
+   * The service tier of the answer; otherwise that of requests without one.
+   */
+  service_tier?: 'flex' | 'priority';
+  /**
+   * The prices are those of all tokens of a request with more input than this.
+   */
+  above_tokens?: number;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  input: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cache_write?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  output: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  audio_output?: string;
 }
 /**
  * What the gateway posts to ALERT_WEBHOOK_URL.
@@ -1185,9 +1234,21 @@ export interface PriceOfModel {
    */
   cache_write: string;
   /**
+   * For input that is audio, where it costs something else.
+   */
+  audio_input?: string;
+  /**
    * For output, thoughts included.
    */
   output: string;
+  /**
+   * For output that is audio, where it costs something else.
+   */
+  audio_output?: string;
+  /**
+   * The prices of service tiers and of long requests, where they differ.
+   */
+  tiers?: PriceTier[];
 }
 /**
  * The models that the key may use. With `client_version`, as Codex asks, there is also `models`.
@@ -2689,7 +2750,21 @@ export interface ModelPrice {
   /**
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */
+  audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
   output: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  audio_output?: string;
+  /**
+   * Other prices of the model: those of a service tier, those of long requests, or both.
+   *
+   * @maxItems 32
+   */
+  tiers?: PriceTier[];
 }
 /**
  * The durable record of one request, as GET /api/v1/requests/{id} shows it. Holds no prompt and no completion.

@@ -12,6 +12,7 @@ import inputTokensSchema from '../../schemas/input-tokens.json' with { type: 'js
 import keySchema from '../../schemas/key.json' with { type: 'json' };
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import operateSchema from '../../schemas/operate.json' with { type: 'json' };
+import pricesSchema from '../../schemas/prices.json' with { type: 'json' };
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import requestRepliesSchema from '../../schemas/request-replies.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
@@ -39,6 +40,7 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
     inputTokensSchema,
     keySchema,
     operateSchema,
+    pricesSchema,
     requestRecordSchema,
     requestRepliesSchema,
     responseSchema,

@@ -61,7 +61,7 @@ export function openBill(options: BillOptions): Bill {
         upstream: facts.upstream ?? null,
         isStranger: caller.holder().isStranger,
         estimateUsage: () => estimator.estimateUsage(call, options.estimatedInputTokens),
-        costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
+        costOf: (usage, answer) => admitted.costOf(usage, answer),
         promptTurn: null,
       });
       const used = outcome === 'discard' ? null : outcome.usage;

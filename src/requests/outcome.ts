@@ -27,7 +27,7 @@ export interface OutcomeOptions {
   readonly isStranger: boolean;
   readonly estimateUsage: () => Usage;
   /** In millionths of the currency; null if the model has no price. */
-  readonly costOf: (usage: Usage, answeredBy: string | null) => number | null;
+  readonly costOf: (usage: Usage, answer: Reported) => number | null;
   /** How the request goes on from the one before it; null where nothing is known. */
   readonly promptTurn: Outcome['promptTurn'];
 }
@@ -62,8 +62,8 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
     const isKnown = isWhole(reported);
     const estimated = options.wasSent ? fillGaps(reported, options.estimateUsage()) : null;
     const usage = isKnown ? reported.usage : estimated;
-    const costMicro = usage && options.costOf(usage, reported.model);
-    const withoutCache = usage && costMicro && options.costOf(readWithoutCache(usage), reported.model);
+    const costMicro = usage && options.costOf(usage, reported);
+    const withoutCache = usage && costMicro && options.costOf(readWithoutCache(usage), reported);
     return {
       status,
       completedAtMs: options.completedAtMs,

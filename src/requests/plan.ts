@@ -23,6 +23,8 @@ export interface Plan extends PlannedLoad {
   readonly backendModel: string;
   readonly route: Route;
   readonly stream: boolean;
+  /** As the backend is asked. */
+  readonly serviceTier?: string | undefined;
   /** The SHA-256 of the body, if it has been made. */
   readonly bodyDigest?: Uint8Array | undefined;
 }

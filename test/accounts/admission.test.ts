@@ -23,6 +23,7 @@ const ASK: Ask = {
   estimatedInputTokens: 1000,
   maxOutputTokens: 100,
   choices: 1,
+  inputSize: { media: 0 },
 };
 const USAGE: Usage = {
   input_tokens: 300,
@@ -140,7 +141,7 @@ describe('the admission of managed keys', () => {
       const key = keyWith({}, { requestsPerMinute: 5 });
       const admitted = admission.admit(key, free);
       expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 1100 });
-      expect(admitted.costOf(USAGE, null)).to.equal(null);
+      expect(admitted.costOf(USAGE, { model: null })).to.equal(null);
     });
   });
 
@@ -154,7 +155,7 @@ describe('the admission of managed keys', () => {
       interruptedCostMicro: 2000,
       tokens: 1100,
     });
-    expect(admitted.costOf(USAGE, null)).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: null })).to.equal(800);
   });
 
   it('holds all that a request allows, and the default where it names no limit', () => {
@@ -171,10 +172,10 @@ describe('the admission of managed keys', () => {
   it('charges the price of the model that answered where that is higher', () => {
     const admitted = admission.admit(keyWith({ balanceMicro: 5 }), ASK);
     // 300 × 20 + 20 × 5 is more than 300 × 2 + 20 × 10.
-    expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
-    expect(admitted.costOf(USAGE, 'cheap')).to.equal(800);
-    expect(admitted.costOf(USAGE, 'llama')).to.equal(800);
-    expect(admitted.costOf(USAGE, 'of no price')).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: 'dear' })).to.equal(6100);
+    expect(admitted.costOf(USAGE, { model: 'cheap' })).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: 'llama' })).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: 'of no price' })).to.equal(800);
   });
 
   it('charges the price of the name that a request moves to, if the key may use it and the hold covers it', () => {
@@ -184,12 +185,12 @@ describe('the admission of managed keys', () => {
     expect(admitted.reroute(ask('dear'))).to.equal(false);
     expect(admitted.reroute(ask('of no price'))).to.equal(false);
     expect(admitted.reroute(ask('paid-but-not-for-this-key'))).to.equal(false);
-    expect(admitted.costOf(USAGE, null)).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: null })).to.equal(800);
     expect(admitted.reroute(ask('cheap'))).to.equal(true);
-    expect(admitted.costOf(USAGE, null)).to.equal(320);
-    expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
+    expect(admitted.costOf(USAGE, { model: null })).to.equal(320);
+    expect(admitted.costOf(USAGE, { model: 'dear' })).to.equal(6100);
     expect(admitted.reroute(ASK)).to.equal(true);
-    expect(admitted.costOf(USAGE, null)).to.equal(800);
+    expect(admitted.costOf(USAGE, { model: null })).to.equal(800);
   });
 
   describe('lets a request move', () => {
@@ -388,7 +389,7 @@ describe('the admission where the gateway issues no keys', () => {
     const admitted = ADMIT_ALL.admit(undefined, ASK);
     expect(admitted.hold).to.equal(undefined);
     expect(admitted.taken(STANDING).headers).to.deep.equal({});
-    expect(admitted.costOf(USAGE, null)).to.equal(null);
+    expect(admitted.costOf(USAGE, { model: null })).to.equal(null);
     expect(await ADMIT_ALL.admitUnmetered(undefined)).to.deep.equal({});
     expect(ADMIT_ALL.offers(undefined, 'm', 'm')).to.equal(true);
   });

@@ -16,7 +16,7 @@ async function readPrices(gateway: { readonly url: string; readonly close: () =>
 
 describe('GET /admin/v1/prices', () => {
   it('tells the prices in force', async () => {
-    const price = { input: '2', cached_input: '1', cache_write: '2', output: '10' };
+    const price = { input: '2.00', cached_input: '1.00', cache_write: '2.00', output: '10.00' };
     expect(await readPrices(await openManagedGateway({ ADMIN_TOKEN }))).to.deep.equal({
       object: 'list',
       currency: 'USD',

@@ -81,6 +81,28 @@ describe('prices', () => {
     expect(status).to.equal(0);
   });
 
+  it('have a row for each tier', async () => {
+    const other = join(folder, 'new.json');
+    const long = { above_tokens: 200_000, input: '5.00', output: '20.00' };
+    const flex = { service_tier: 'flex', above_tokens: 9, input: '1.00', output: '2.00' };
+    const first = join(folder, 'first.json');
+    write(first, { fast: { ...FAST, tiers: [long] } });
+    write(other, { fast: { ...FAST, audio_input: '32', tiers: [flex, { ...long, input: '6' }] } });
+    expect(rowsOf((await run('prices show', { env: { PRICES_FILE: other } })).stdout).slice(1, 5)).to.deep.equal([
+      'MODEL INPUT CACHED WRITTEN OUTPUT',
+      'fast 2.50 (audio 32.00) 1.25 2.50 10.00',
+      'fast (flex, above 9) 1.00 1.00 1.00 2.00',
+      'fast (above 200000) 6.00 6.00 6.00 20.00',
+    ]);
+    const { stdout } = await run(`prices check ${other}`, { env: { PRICES_FILE: first } });
+    expect(rowsOf(stdout).slice(2)).to.deep.equal([
+      'MODEL CHANGE INPUT CACHED WRITTEN OUTPUT',
+      'fast changed 2.50 → 2.50 (audio 32.00) 1.25 2.50 10.00',
+      'fast (above 200000) changed 5.00 → 6.00 5.00 → 6.00 5.00 → 6.00 20.00',
+      'fast (flex, above 9) new none → 1.00 none → 1.00 none → 1.00 none → 2.00',
+    ]);
+  });
+
   it('are checked with every mistake of the file', async () => {
     const other = join(folder, 'wrong.json');
     write(other, { fast: { input: 3, output: '1' }, slow: { input: '1' } });

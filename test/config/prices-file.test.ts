@@ -8,6 +8,7 @@ import { createCurrentFiles } from '../../src/config/current-files.ts';
 import type { Environment } from '../../src/config/settings.ts';
 
 const PRICE = { input: '2.50', cached_input: '1.25', output: '10.00' };
+const FLEX = { ...PRICE, service_tier: 'flex' };
 
 describe('PRICES_FILE', () => {
   let folder: string;
@@ -97,6 +98,21 @@ describe('PRICES_FILE', () => {
       name: 'a misspelt price',
       models: { m: { ...PRICE, cachedInput: '1' } },
       lines: [/^models\["m"\] must not have "cachedInput"$/],
+    },
+    {
+      name: 'a tier that is none',
+      models: { m: { ...PRICE, tiers: [PRICE] } },
+      lines: [/^models\["m"\]\.tiers\.0 must have a service_tier or above_tokens of its own$/],
+    },
+    {
+      name: 'two prices of one tier',
+      models: { m: { ...PRICE, tiers: [FLEX, { ...FLEX, above_tokens: 9 }, FLEX] } },
+      lines: [/^models\["m"\]\.tiers\.2 must have a service_tier or above_tokens of its own$/],
+    },
+    {
+      name: 'a service tier that nobody sells',
+      models: { m: { ...PRICE, tiers: [{ ...FLEX, service_tier: 'cheap' }] } },
+      lines: [/^models\["m"\]\.tiers\.0\.service_tier must be one of flex, priority$/],
     },
     {
       name: 'a name with a line break',

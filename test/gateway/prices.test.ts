@@ -23,6 +23,7 @@ describe('the prices of managed keys', () => {
   let keyId: KeyId;
   let caller: Caller;
   let pricesFile: string;
+  let secretText: string;
 
   beforeEach(async () => {
     workshop = makeWorkshop();
@@ -45,7 +46,8 @@ describe('the prices of managed keys', () => {
       },
       { store },
     );
-    caller = callerOf(gateway.url, secret.text);
+    secretText = secret.text;
+    caller = callerOf(gateway.url, secretText);
   });
 
   afterEach(async () => {
@@ -56,6 +58,14 @@ describe('the prices of managed keys', () => {
 
   function writePrices(models: object): void {
     writeFileSync(pricesFile, JSON.stringify({ currency: 'USD', models }));
+  }
+
+  function complete(request: object): Promise<Response> {
+    return fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secretText}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...request, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
   }
 
   /** What a request for the model cost, by its record. */
@@ -94,6 +104,36 @@ describe('the prices of managed keys', () => {
     writePrices({ fast: { input: 3, output: '4' } });
     gateway.reload();
     expect(await costOf(await caller.create({ model: 'fast', input: 'Hello' }))).to.equal(25);
+  });
+
+  it('are those of the service tier that the answer names, and of its audio', async () => {
+    const tier = { service_tier: 'priority', input: '2', output: '4', audio_input: '20' };
+    writePrices({ fast: { input: '1', output: '2', tiers: [tier] } });
+    gateway.reload();
+    const usage = { prompt_tokens: 11, completion_tokens: 7, prompt_tokens_details: { audio_tokens: 10 } };
+    for (const service_tier of ['priority', 'default']) {
+      backend.always(async ({ start, end }) => {
+        start(200, { 'content-type': 'application/json' });
+        const choice = { index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' };
+        end(JSON.stringify({ choices: [choice], usage, service_tier }));
+      });
+      const request = { model: 'fast', service_tier: 'priority' };
+      // 1 × 2 + 10 × 20 + 7 × 4, and 11 × 1 + 7 × 2
+      const cost = service_tier === 'priority' ? 230 : 25;
+      expect(await costOf(await complete(request))).to.equal(cost);
+      expect(await costOf(await caller.create({ ...request, input: 'Hello' }))).to.equal(cost);
+    }
+  });
+
+  it('are needed for the service tier that is asked for', async () => {
+    const reply = await complete({ model: 'fast', service_tier: 'priority' });
+    expect(await readError(reply)).to.deep.include({
+      code: 'unsupported_parameter',
+      param: 'service_tier',
+      message:
+        'service_tier is not supported for an API key with funds or limits: the model has no price for this service tier.',
+    });
+    expect(backend.requests).to.deep.equal([]);
   });
 
   it('are needed for what costs credits', async () => {

@@ -1,8 +1,9 @@
 import { element } from '../dom.js';
+import { priceRows } from '../format.js';
 import { showLive } from './live.js';
 import { createTable } from './table.js';
 
-/** @import { AdminPriceList, OwnPrice } from '../../contract/types.ts' */
+/** @import { AdminPriceList } from '../../contract/types.ts' */
 /** @import { Page } from './main.js' */
 
 const EVERY_MS = 10_000;
@@ -16,11 +17,11 @@ export function showPrices(page) {
   const { place, show } = createTable({
     label: 'Prices',
     columns: [
-      { title: 'Model', kind: 'name', cell: (/** @type {OwnPrice} */ { model }) => model },
-      { title: 'Input', kind: 'number', cell: ({ input: price }) => price },
-      { title: 'Cached input', kind: 'number', wide: true, cell: ({ cached_input }) => cached_input },
-      { title: 'Cache write', kind: 'number', wide: true, cell: ({ cache_write }) => cache_write },
-      { title: 'Output', kind: 'number', cell: ({ output }) => output },
+      { title: 'Model', kind: 'name', cell: (/** @type {string[]} */ row) => row[0] ?? '' },
+      { title: 'Input', kind: 'number', cell: (row) => row[1] ?? '' },
+      { title: 'Cached input', kind: 'number', wide: true, cell: (row) => row[2] ?? '' },
+      { title: 'Cache write', kind: 'number', wide: true, cell: (row) => row[3] ?? '' },
+      { title: 'Output', kind: 'number', cell: (row) => row[4] ?? '' },
     ],
   });
   /** @type {AdminPriceList} */
@@ -30,7 +31,10 @@ export function showPrices(page) {
     const { currency, data } = last;
     const wanted = input.value.trim().toLowerCase();
     const found = data.filter(({ model }) => model.toLowerCase().includes(wanted));
-    show(found.slice(0, MOST_SHOWN), data.length === 0 ? 'No prices: PRICES_FILE is not set.' : 'No models match.');
+    show(
+      found.slice(0, MOST_SHOWN).flatMap(priceRows),
+      data.length === 0 ? 'No prices: PRICES_FILE is not set.' : 'No models match.',
+    );
     const count = found.length > MOST_SHOWN ? `The first ${MOST_SHOWN} of ${found.length}. ` : '';
     about.textContent = `${count}${currency ?? 'Currency units'} per million tokens, as last read from PRICES_FILE. A name takes precedence over a pattern. Send SIGHUP to reload the file.`;
   }

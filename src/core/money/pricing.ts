@@ -1,5 +1,6 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
-import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
+import type { ModelPrice, OwnPrice, PriceTable, PriceTier, Usage } from '../../contract/types.ts';
+import type { Reported } from '../reply/usage.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
 import { lastPartOf, plainNameOf } from '../model-names.ts';
 import { patternsOf, type Pattern } from '../model-patterns.ts';
@@ -14,13 +15,26 @@ const MAX_REMEMBERED = 1000;
 const PRICE_DECIMALS = 12;
 const PARTS_PER_MICRO = 10n ** BigInt(PRICE_DECIMALS);
 
-/** Prices are in 10^-12 millionths of the currency unit, for one token. */
-export interface Price {
+/** In 10^-12 millionths of the currency unit, for one token. */
+interface Rates {
   readonly inputParts: bigint;
   readonly cachedInputParts: bigint;
   readonly cacheWriteParts: bigint;
+  readonly audioInputParts: bigint;
   readonly outputParts: bigint;
+  readonly audioOutputParts: bigint;
 }
+
+export type ServiceTier = 'default' | NonNullable<PriceTier['service_tier']>;
+
+interface Tier extends Rates {
+  readonly serviceTier: ServiceTier;
+  /** The rates are for requests with more tokens of input. */
+  readonly aboveTokens: number;
+}
+
+/** The tiers of a model. The first is the default one from 0 tokens on; higher ones come later. */
+export type Price = readonly [Tier, ...Tier[]];
 
 export interface Prices {
   readonly table: PriceTable;
@@ -37,40 +51,112 @@ export interface TokenCounts {
   readonly cachedTokens?: number;
   /** Part of the input, and none of the cached tokens. */
   readonly cacheWriteTokens?: number;
+  readonly audioInputTokens?: number;
   /** Reasoning is included. */
   readonly outputTokens: number;
+  readonly audioOutputTokens?: number;
+  /** That of the longest request, where several were counted together. */
+  readonly longestInputTokens?: number;
 }
 
-/** Returns the cost in millionths, rounded up, and at most MAX_COST_MICRO. */
-export function costOf(price: Price, usage: Usage): number {
-  return costOfTokens(price, {
+/** What the price of a request depends on before it runs. */
+export interface Expected {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly hasMedia?: boolean;
+  readonly serviceTier?: string | undefined;
+}
+
+/**
+ * Returns the cost in millionths, rounded up, and at most MAX_COST_MICRO. The service tier is the
+ * one that the answer names; if it names none, the default one or the one asked for, whichever costs more.
+ */
+export function costOf(
+  price: Price,
+  usage: Usage,
+  { pricedBy }: Pick<Reported, 'pricedBy'> = {},
+  asked?: string,
+): number {
+  const counts = {
     inputTokens: usage.input_tokens,
     cachedTokens: usage.input_tokens_details.cached_tokens,
     cacheWriteTokens: usage.input_tokens_details.cache_write_tokens,
     outputTokens: usage.output_tokens,
-  });
+    ...pricedBy,
+  };
+  const names = pricedBy?.serviceTier === undefined ? ['default', asked] : [pricedBy.serviceTier];
+  return Math.max(...names.map((name) => costOfTokens(price, counts, serviceTierOf(name))));
 }
 
-/** As `costOf`, for counted or estimated tokens. */
-export function costOfTokens(
-  price: Price,
-  { inputTokens, cachedTokens = 0, cacheWriteTokens = 0, outputTokens }: TokenCounts,
-): number {
-  const cached = Math.min(cachedTokens, inputTokens);
-  const written = Math.min(cacheWriteTokens, inputTokens - cached);
+/** Returns the cost in millionths of counted or estimated tokens in a service tier. */
+export function costOfTokens(price: Price, counts: TokenCounts, serviceTier: ServiceTier = 'default'): number {
+  return costAt(tierOf(price, serviceTier, counts.longestInputTokens ?? counts.inputTokens), counts);
+}
+
+/** Nobody says how many of the cached tokens were audio, so that they count as text first. */
+function costAt(rates: Rates, counts: TokenCounts): number {
+  const { inputTokens, outputTokens } = counts;
+  const audio = Math.min(counts.audioInputTokens ?? 0, inputTokens);
+  const cached = Math.min(counts.cachedTokens ?? 0, inputTokens - audio);
+  const written = Math.min(counts.cacheWriteTokens ?? 0, inputTokens - audio - cached);
+  const spoken = Math.min(counts.audioOutputTokens ?? 0, outputTokens);
   const parts =
-    BigInt(inputTokens - cached - written) * price.inputParts +
-    BigInt(cached) * price.cachedInputParts +
-    BigInt(written) * price.cacheWriteParts +
-    BigInt(outputTokens) * price.outputParts;
+    BigInt(inputTokens - audio - cached - written) * rates.inputParts +
+    BigInt(cached) * rates.cachedInputParts +
+    BigInt(written) * rates.cacheWriteParts +
+    BigInt(audio) * rates.audioInputParts +
+    BigInt(outputTokens - spoken) * rates.outputParts +
+    BigInt(spoken) * rates.audioOutputParts;
   const micro = (parts + PARTS_PER_MICRO - 1n) / PARTS_PER_MICRO;
   return micro > MAX_COST_MICRO ? MAX_COST_MICRO : Number(micro);
 }
 
-/** Returns the millionths to reserve before a request runs, as if all input were of the dearest kind. */
-export function holdOf(price: Price, expected: TokenCounts): number {
-  const { inputParts, cachedInputParts, cacheWriteParts } = price;
-  return costOfTokens({ ...price, inputParts: max(max(inputParts, cachedInputParts), cacheWriteParts) }, expected);
+/** Inputs are rarely more than twice as long as they were estimated. */
+const MAX_UNDERESTIMATE = 2;
+
+/**
+ * Returns the millionths to reserve before a request runs: in the dearest tier that may apply, as if
+ * all input were of the dearest kind.
+ */
+export function holdOf(price: Price, { hasMedia = false, serviceTier, ...expected }: Expected): number {
+  const possible = possibleTiers(serviceTier);
+  const holds = price
+    .filter((tier) => possible.includes(tier.serviceTier))
+    .filter(({ aboveTokens }) => aboveTokens < MAX_UNDERESTIMATE * expected.inputTokens)
+    .concat(price[0])
+    .map(({ inputParts, cachedInputParts, cacheWriteParts, audioInputParts, ...rates }) => {
+      const dearest = [inputParts, cachedInputParts, cacheWriteParts, hasMedia ? audioInputParts : 0n].reduce(max);
+      return costAt({ ...rates, inputParts: dearest, cachedInputParts, cacheWriteParts, audioInputParts }, expected);
+    });
+  return Math.max(...holds);
+}
+
+/** The project of the operator decides about `auto`, and a tier that is full may be left for the default one. */
+function possibleTiers(asked: string | undefined): readonly ServiceTier[] {
+  return asked === undefined || asked === 'auto' ? SERVICE_TIERS : ['default', serviceTierOf(asked)];
+}
+
+const SERVICE_TIERS: readonly ServiceTier[] = ['default', 'flex', 'priority'];
+
+/** Returns the tier of a name in a request or an answer, also by the names of OpenAI and Groq for priority. */
+function serviceTierOf(name: string | undefined): ServiceTier {
+  if (name === 'fast' || name === 'performance') return 'priority';
+  return SERVICE_TIERS.find((tier) => tier === name) ?? 'default';
+}
+
+/** Returns whether a request in this service tier costs more than the default, and nobody says how much. */
+export function lacksTier(price: Price | undefined, asked: string | undefined): boolean {
+  const isPriority = serviceTierOf(asked) === 'priority';
+  return isPriority && price?.some(({ serviceTier }) => serviceTier === 'priority') !== true;
+}
+
+function tierOf(price: Price, serviceTier: ServiceTier, inputTokens: number): Tier {
+  const reached = price.filter(({ aboveTokens }) => aboveTokens < inputTokens);
+  return reached.findLast((tier) => tier.serviceTier === serviceTier) ?? reached.findLast(isDefault) ?? price[0];
+}
+
+function isDefault({ serviceTier }: Tier): boolean {
+  return serviceTier === 'default';
 }
 
 /**
@@ -134,12 +220,31 @@ export function createPrices(table: PriceTable): Prices {
   };
 }
 
+/** Returns all tiers of both, each as dear as the dearer of the two. */
 function dearer(one: Price, other: Price = one): Price {
+  if (one === other) return one;
+  const dearerAt = ({ serviceTier, aboveTokens }: Tier): Tier => {
+    const mine = tierOf(one, serviceTier, aboveTokens + 1);
+    const others = tierOf(other, serviceTier, aboveTokens + 1);
+    return { serviceTier, aboveTokens, ...dearerRates(mine, others) };
+  };
+  const isNew = (tier: Tier) =>
+    !one.some((mine) => mine.serviceTier === tier.serviceTier && mine.aboveTokens === tier.aboveTokens);
+  return sorted(dearerAt(one[0]), [...one.slice(1), ...other.filter(isNew)].map(dearerAt));
+}
+
+function sorted(first: Tier, more: readonly Tier[]): Price {
+  return [first, ...more.toSorted((one, other) => one.aboveTokens - other.aboveTokens)];
+}
+
+function dearerRates(one: Rates, other: Rates): Rates {
   return {
     inputParts: max(one.inputParts, other.inputParts),
     cachedInputParts: max(one.cachedInputParts, other.cachedInputParts),
     cacheWriteParts: max(one.cacheWriteParts, other.cacheWriteParts),
+    audioInputParts: max(one.audioInputParts, other.audioInputParts),
     outputParts: max(one.outputParts, other.outputParts),
+    audioOutputParts: max(one.audioOutputParts, other.audioOutputParts),
   };
 }
 
@@ -147,27 +252,61 @@ function max(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
 }
 
-function toPrice({ input, cached_input = input, cache_write = input, output }: ModelPrice): Price {
+function toPrice({ tiers = [], ...first }: ModelPrice): Price {
+  return sorted(toTier(first), tiers.map(toTier));
+}
+
+function toTier(tier: PriceTier): Tier {
+  const { service_tier = 'default', above_tokens = -1, input, output } = tier;
+  const { cached_input = input, cache_write = input, audio_input = input, audio_output = output } = tier;
   return {
+    serviceTier: service_tier,
+    aboveTokens: above_tokens,
     inputParts: toParts(input),
     cachedInputParts: toParts(cached_input),
     cacheWriteParts: toParts(cache_write),
+    audioInputParts: toParts(audio_input),
     outputParts: toParts(output),
+    audioOutputParts: toParts(audio_output),
   };
 }
 
-/** Returns a price as PRICES_FILE has it, with what it leaves out. */
-export function showPrice({ inputParts, cachedInputParts, cacheWriteParts, outputParts }: Price): ShownPrice {
+/** In the currency unit per million tokens, as PRICES_FILE has it, with what it leaves out. */
+export type ShownPrice = Omit<OwnPrice, 'model'>;
+type ShownRates = Omit<ShownPrice, 'tiers'>;
+
+/** Returns a price as callers and operators see it. */
+export function showPrice([first, ...more]: Price): ShownPrice {
+  return { ...showRates(first), ...(more.length > 0 && { tiers: more.map(showTier) }) };
+}
+
+function showTier(tier: Tier): PriceTier {
+  const { serviceTier, aboveTokens } = tier;
   return {
-    input: formatDecimal(inputParts, PRICE_DECIMALS),
-    cached_input: formatDecimal(cachedInputParts, PRICE_DECIMALS),
-    cache_write: formatDecimal(cacheWriteParts, PRICE_DECIMALS),
-    output: formatDecimal(outputParts, PRICE_DECIMALS),
+    ...(serviceTier !== 'default' && { service_tier: serviceTier }),
+    ...(aboveTokens >= 0 && { above_tokens: aboveTokens }),
+    ...showRates(tier),
   };
 }
 
-/** In the currency unit per million tokens. */
-export type ShownPrice = Required<ModelPrice>;
+/** Audio is shown where it costs something else. */
+function showRates(rates: Rates): ShownRates {
+  const { inputParts, audioInputParts, outputParts, audioOutputParts } = rates;
+  const show = (parts: bigint): string => formatDecimal(parts, PRICE_DECIMALS);
+  return {
+    input: show(inputParts),
+    cached_input: show(rates.cachedInputParts),
+    cache_write: show(rates.cacheWriteParts),
+    ...(audioInputParts !== inputParts && { audio_input: show(audioInputParts) }),
+    output: show(outputParts),
+    ...(audioOutputParts !== outputParts && { audio_output: show(audioOutputParts) }),
+  };
+}
+
+/** Returns all prices of a table, by model or pattern. */
+export function listPrices(table: PriceTable | undefined): OwnPrice[] {
+  return Object.entries(table?.models ?? {}).map(([model, price]) => ({ model, ...showPrice(toPrice(price)) }));
+}
 
 export interface PriceChange {
   readonly model: string;
@@ -179,15 +318,12 @@ export interface PriceChange {
 
 /** Returns what differs between two tables of prices, by model or pattern. */
 export function comparePrices(before: PriceTable | null, after: PriceTable): readonly PriceChange[] {
-  const former = new Map(Object.entries(before?.models ?? {}));
-  const present = new Map(Object.entries(after.models));
-  return [...new Set([...former.keys(), ...present.keys()])]
-    .map((model) => ({ model, from: shownOf(former.get(model)), to: shownOf(present.get(model)) }))
+  const [former, present] = [before, after].map((table) => {
+    return new Map(listPrices(table ?? undefined).map(({ model, ...price }) => [model, price]));
+  });
+  return [...new Set([...(former?.keys() ?? []), ...(present?.keys() ?? [])])]
+    .map((model) => ({ model, from: former?.get(model) ?? null, to: present?.get(model) ?? null }))
     .filter(({ from, to }) => JSON.stringify(from) !== JSON.stringify(to));
-}
-
-function shownOf(price: ModelPrice | undefined): ShownPrice | null {
-  return price === undefined ? null : showPrice(toPrice(price));
 }
 
 function toParts(text: string): bigint {

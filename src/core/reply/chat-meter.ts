@@ -104,7 +104,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     // One answer that a backend splits into choices is counted once.
     if (known.size === 1 || expectedChoices === 1) return;
     const all = [...known.values()].map(({ reported }) => reported);
-    meter.reported = { ...reportedOfChoices(all), model: of.reported.model };
+    meter.reported = { ...of.reported, ...reportedOfChoices(all) };
   }
 
   function grow(length: number): void {

@@ -320,7 +320,3 @@ export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
     return { url: text(citation) || text(url), title: text(title) };
   });
 }
-
-export function serviceTierOf(chunk: ChatChunk): string | undefined {
-  return text(chunk['service_tier']) || undefined;
-}

@@ -1,6 +1,6 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import type { ChatChunk } from '../chat.ts';
-import { choicesOf, finishReasonOf, MAX_CHOICES, serviceTierOf, sourcesOf } from './chunk.ts';
+import { choicesOf, finishReasonOf, MAX_CHOICES, sourcesOf } from './chunk.ts';
 import { ApiError, isCancel, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
@@ -72,7 +72,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let sawChoice = false;
   /** By the index of the choice. */
   const ends = new Map<number, End>();
-  let serviceTier: string | undefined;
   let spent: Spent | undefined;
   /** Whether the answer is asked for after a compaction. */
   let isResumed = false;
@@ -168,7 +167,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
     if (choices.length === 0) ofAnswer = readReported(ofAnswer, chunk, undefined);
     for (const { choice } of choices) ofAnswer = readReported(ofAnswer, chunk, choice);
     translator.reported = spent === undefined ? ofAnswer : sumOfReported(spent.reported, ofAnswer);
-    serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
     if (sources !== undefined) output.setSources(sources);
     for (const { choice, index } of choices) {
@@ -289,7 +287,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function lastResponse(): ResponseResource {
     const { snapshot } = log;
-    return { ...snapshot, usage: translator.reported.usage, service_tier: serviceTier ?? snapshot.service_tier };
+    return {
+      ...snapshot,
+      usage: translator.reported.usage,
+      service_tier: ofAnswer.pricedBy?.serviceTier ?? snapshot.service_tier,
+    };
   }
 }
 

@@ -9,6 +9,17 @@ export interface Reported {
   readonly gaps: readonly UsageGap[];
   /** The model that the answer names, which may be another one than was asked for. */
   readonly model: string | null;
+  readonly pricedBy?: PricedBy;
+}
+
+/** What the price depends on beside model and usage. */
+interface PricedBy {
+  /** The one that the answer names. */
+  readonly serviceTier?: string;
+  readonly audioInputTokens?: number;
+  readonly audioOutputTokens?: number;
+  /** That of the longer of two requests that were counted together. */
+  readonly longestInputTokens?: number;
 }
 
 export type UsageGap = 'input' | 'output';
@@ -20,13 +31,24 @@ export const NOTHING_REPORTED: Reported = { usage: null, gaps: [], model: null }
  * less: some backends send zeros after it.
  */
 export function readReported(before: Reported, chunk: ChatChunk, choice: ChatChunk | undefined): Reported {
-  const model = chunk['model'];
-  const named = typeof model === 'string' && model !== '' && model !== before.model;
   const reported = findUsage(chunk, choice);
-  if (reported === undefined) return named ? { ...before, model } : before;
+  const named = withNames(before, chunk);
+  if (reported === undefined) return named;
   const latest = toUsage(reported);
-  const { usage, gaps } = latest.gaps.length > 0 && isWhole(before) ? before : latest;
-  return { usage, gaps, model: named ? model : before.model };
+  if (latest.gaps.length > 0 && isWhole(before)) return named;
+  const audioInputTokens = count(field(reported['prompt_tokens_details'], 'audio_tokens'));
+  const audioOutputTokens = count(field(reported['completion_tokens_details'], 'audio_tokens'));
+  if (!audioInputTokens && !audioOutputTokens) return { ...named, ...latest };
+  const audio = { audioInputTokens: audioInputTokens ?? 0, audioOutputTokens: audioOutputTokens ?? 0 };
+  return { ...named, ...latest, pricedBy: { ...named.pricedBy, ...audio } };
+}
+
+function withNames(before: Reported, { model, service_tier: serviceTier }: ChatChunk): Reported {
+  const isModel = typeof model === 'string' && model !== '' && model !== before.model;
+  const named = isModel ? { ...before, model } : before;
+  if (typeof serviceTier !== 'string' || serviceTier === '' || serviceTier === before.pricedBy?.serviceTier)
+    return named;
+  return { ...named, pricedBy: { ...named.pricedBy, serviceTier } };
 }
 
 /** Returns what two requests have reported together. */
@@ -35,7 +57,18 @@ export function sumOfReported(one: Reported, other: Reported): Reported {
     usage: one.usage && other.usage && sumOf(one.usage, other.usage),
     gaps: [...new Set([...one.gaps, ...other.gaps])],
     model: other.model ?? one.model,
+    pricedBy: {
+      ...one.pricedBy,
+      ...other.pricedBy,
+      audioInputTokens: (one.pricedBy?.audioInputTokens ?? 0) + (other.pricedBy?.audioInputTokens ?? 0),
+      audioOutputTokens: (one.pricedBy?.audioOutputTokens ?? 0) + (other.pricedBy?.audioOutputTokens ?? 0),
+      ...(one.usage && other.usage && { longestInputTokens: longerOf(one.usage, other.usage) }),
+    },
   };
+}
+
+function longerOf(one: Usage, other: Usage): number {
+  return Math.max(one.input_tokens, other.input_tokens);
 }
 
 /** Returns what the choices of one answer have used together. They have read the same input. */

@@ -96,12 +96,22 @@ export function checkParameters(names: readonly string[], dialect: DialectParame
   for (const name of names) if (dialect.unboundedParameters.includes(name)) throw refusedField(name, UNBOUNDED);
 }
 
-/** These tiers cost no more than the default (OpenAI, Groq). */
-const PLAIN_TIERS = new Set<unknown>([undefined, null, 'auto', 'default', 'flex', 'on_demand']);
+/** These cost no more than the default (OpenAI, Groq), or need a price of their own. */
+const KNOWN_TIERS = new Set<unknown>([
+  undefined,
+  null,
+  'auto',
+  'default',
+  'flex',
+  'on_demand',
+  'priority',
+  'fast',
+  'performance',
+]);
 
-/** Throws ApiError for a service tier with a price of its own. */
+/** Throws ApiError for a service tier that no price can be given for. */
 export function checkServiceTier(tier: unknown): void {
-  if (!PLAIN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and on_demand are taken');
+  if (!KNOWN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and priority are taken');
 }
 
 /**

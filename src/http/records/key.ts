@@ -3,7 +3,7 @@ import type { LimitState, RateLimits, RateLimitState } from '../../accounts/rate
 import { mayUse } from '../../accounts/admission.ts';
 import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Prices } from '../../core/money/pricing.ts';
+import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import type { AccountStore, StoredAccount, StoredKey, UsageRow } from '../../store/keys.ts';
 import type { OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
@@ -95,15 +95,6 @@ function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: num
 /** A pattern is shown to each key, as it may be the price of what the key may use. */
 function pricesFor(key: StoredKey, table: PriceTable | undefined): OwnPrice[] {
   return listPrices(table).filter(({ model }) => model.includes('*') || mayUse(key, model));
-}
-
-/** Returns the prices with what the file leaves out. */
-export function listPrices(table: PriceTable | undefined): OwnPrice[] {
-  return Object.entries(table?.models ?? {}).map(
-    ([model, { input, cached_input = input, cache_write = input, output }]) => {
-      return { model, input, cached_input, cache_write, output };
-    },
-  );
 }
 
 function toRateLimit(state: LimitState | undefined, resetsAt: number): OwnLimit {

@@ -44,6 +44,7 @@ export function prepareChat(
     backendModel: model ?? wanted.model,
     route,
     stream,
+    ...(typeof wanted.service_tier === 'string' && { serviceTier: wanted.service_tier }),
     inputSize: inputSizeOf(wanted),
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
     choices: wanted.n ?? 1,

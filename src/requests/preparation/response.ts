@@ -120,6 +120,7 @@ function prepareResolved(
     backendModel: translation.chat.model,
     route,
     stream: request.stream === true,
+    serviceTier: translation.chat.service_tier,
     request,
     translation,
     leftOut: leftOutOf(withIgnored(translation, overridden)),

@@ -198,6 +198,43 @@ describe('the hold of a request', () => {
     expect(holdOf(priceOf(free), { inputTokens: 1000, outputTokens: 0 })).to.equal(2500);
   });
 
+  const TIERS: ModelPrice = {
+    ...CHAT,
+    audio_input: '32',
+    tiers: [
+      { above_tokens: 10_000, input: '5.00', output: '15.00' },
+      { service_tier: 'flex', input: '1.25', output: '5.00' },
+      { service_tier: 'priority', input: '4.00', output: '20.00' },
+    ],
+  };
+  const holds: { name: string; expected: Parameters<typeof holdOf>[1]; micro: number }[] = [
+    {
+      name: 'of the default tier',
+      expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'default' },
+      micro: 2500,
+    },
+    {
+      name: 'of a tier that may be full',
+      expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'flex' },
+      micro: 2500,
+    },
+    { name: 'of priority', expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'priority' }, micro: 4000 },
+    { name: 'of priority, where the backend decides', expected: { inputTokens: 1000, outputTokens: 0 }, micro: 4000 },
+    {
+      name: 'of long requests, if it may be one',
+      expected: { inputTokens: 6000, outputTokens: 0, serviceTier: 'default' },
+      micro: 30_000,
+    },
+    {
+      name: 'of audio, if there are media',
+      expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'default', hasMedia: true },
+      micro: 32_000,
+    },
+  ];
+  for (const { name, expected, micro } of holds) {
+    it(`is at the prices ${name}`, () => expect(holdOf(priceOf(TIERS), expected)).to.equal(micro));
+  }
+
   it('fears that all input is written to the cache', () => {
     const dear = { ...CHAT, cache_write: '3.125' };
     expect(holdOf(priceOf(dear), { inputTokens: 1000, outputTokens: 0 })).to.equal(3125);
@@ -209,7 +246,7 @@ describe('the prices of a table', () => {
   function entryFor(names: string[], model: string, backendModel = model): string | undefined {
     const models = Object.fromEntries(names.map((name, index) => [name, { input: String(index), output: '0' }]));
     const found = createPrices({ currency: 'USD', models }).find(model, backendModel);
-    return names.find((_, index) => parseDecimal(String(index), 12) === found?.inputParts);
+    return names.find((_, index) => parseDecimal(String(index), 12) === found?.[0].inputParts);
   }
 
   it('know how many models they are for, and the currency', () => {
@@ -299,7 +336,7 @@ describe('the prices of a table', () => {
         Object.entries(prices).map(([name, input]) => [name, { input: String(input), output: '0' }]),
       );
       const found = createPrices({ currency: 'USD', models }).find(model, backendModel);
-      return found && Number(found.inputParts / 10n ** 12n);
+      return found && Number(found[0].inputParts / 10n ** 12n);
     }
 
     const EXPENSIVE = { expensive: 10, '*': 1 };
@@ -388,7 +425,9 @@ describe('the prices of a table', () => {
           PRICED.map((name, index) => [name, { input: String(index + 1), output: '0' }]),
         );
         const found = createPrices({ currency: 'USD', models }).findAnswered(answeredBy, asked);
-        expect(PRICED.find((_, index) => parseDecimal(String(index + 1), 12) === found?.inputParts)).to.equal(entry);
+        expect(PRICED.find((_, index) => parseDecimal(String(index + 1), 12) === found?.[0].inputParts)).to.equal(
+          entry,
+        );
       });
     }
   });

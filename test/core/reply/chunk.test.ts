@@ -10,7 +10,6 @@ import {
   messageStateOf,
   onlyWordsOf,
   saysNothing,
-  serviceTierOf,
   sourcesOf,
   textPiecesOf,
   thoughtsFormOf,
@@ -390,14 +389,6 @@ describe('sourcesOf', () => {
       expect(sourcesOf(chunk)).to.deep.equal(expected);
     });
   }
-});
-
-describe('serviceTierOf', () => {
-  it('reads a string that is not empty', () => {
-    expect(serviceTierOf({ service_tier: 'flex' })).to.equal('flex');
-    for (const wrong of [undefined, null, '', 1, {}])
-      expect(serviceTierOf({ service_tier: wrong })).to.equal(undefined);
-  });
 });
 
 describe('onlyWordsOf', () => {

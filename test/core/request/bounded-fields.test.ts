@@ -171,14 +171,14 @@ describe('a chat completion of a key with funds or limits', () => {
 });
 
 describe('the tier of service', () => {
-  for (const tier of [undefined, null, 'auto', 'default', 'flex', 'on_demand']) {
+  for (const tier of [undefined, null, 'auto', 'default', 'flex', 'on_demand', 'priority', 'fast', 'performance']) {
     it(`may be ${tier}`, () => {
       expect(() => checkServiceTier(tier)).not.to.throw();
     });
   }
 
-  for (const tier of ['priority', 'Default', 'scale', 'performance', '', 1, ['default']]) {
-    it(`may not be ${JSON.stringify(tier)}, which may have a price of its own`, () => {
+  for (const tier of ['Default', 'Priority', 'scale', 'ultrafast', '', 1, ['default']]) {
+    it(`may not be ${JSON.stringify(tier)}, of which nobody knows what it costs`, () => {
       expect(() => checkServiceTier(tier))
         .to.throw(ApiError)
         .that.includes({ code: 'unsupported_parameter', param: 'service_tier' });

@@ -112,7 +112,7 @@ const requests: Record<string, object | string> = {
     input: [{ ...SAID, content: [{ type: 'input_image', image_url: 'http://10.0.0.1/' }] }],
   },
   'nothing to say': { model: 'm', input: [] },
-  'a service tier': { model: 'm', input: 'Hello', service_tier: 'priority' },
+  'a service tier': { model: 'm', input: 'Hello', service_tier: 'scale' },
   'an earlier response': { model: 'm', input: 'Hello', previous_response_id: 'resp_1' },
   'a model of which the operator says something': { model: 'settled', input: 'Hello', temperature: 1, top_p: 0.5 },
   'no object': '[]',
