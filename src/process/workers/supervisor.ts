@@ -86,7 +86,7 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
       stopWatching = watchForStuck(
         () => worker.rpc.ask('ping'),
         () => {
-          log.error({ worker: number, workerPid }, 'a worker is stuck, and is killed');
+          log.error({ worker: number, workerPid }, 'a worker does not answer, and is killed');
           worker.kill();
         },
       );

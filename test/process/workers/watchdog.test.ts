@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { watchForStuck } from '../../../src/process/workers/watchdog.ts';
-import { useHeldTime } from '../../support/held-time.ts';
+import { standStill, useHeldTime } from '../../support/held-time.ts';
 
 describe('the watch over a process', () => {
   const passTime = useHeldTime();
@@ -25,6 +25,13 @@ describe('the watch over a process', () => {
     expect(stuck).to.equal(1);
     await passTime(100);
     expect(stuck).to.equal(1);
+  });
+
+  it('does not count the time in which this process stood still', async () => {
+    watch(() => new Promise(() => undefined));
+    await passTime(5);
+    await standStill(1000);
+    expect(stuck).to.equal(0);
   });
 
   it('goes on asking while it answers', async () => {

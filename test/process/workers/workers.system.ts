@@ -140,6 +140,27 @@ describe('workers that share a port', () => {
     expect(expectBooksToAddUp(workers.file, key.id)).to.include({ requests: 4 });
   });
 
+  it('put a new one in the place of one that hangs, close what it left, and serve on meanwhile', async () => {
+    await open(MANAGED);
+    const key = await workers.issueKey({ credits: '1.00' });
+    workers.backend.always(({ hang }) => hang());
+    const [one, other] = [await workers.connect(1, key.secret), await workers.connect(2, key.secret)];
+    const lost = startOn(one);
+    await workers.backend.request(1);
+    const killed = workers.nextLine(({ msg }) => msg === 'a worker does not answer, and is killed');
+    const next = workers.nextLine(listens(1));
+    process.kill(workers.pidOf(1), 'SIGSTOP');
+    workers.backend.always(answer());
+    expect(await other.create(BODY)).to.include({ status: 200 });
+    expect(await killed).to.include({ worker: 1 });
+    expect((await lost).status).to.equal(0);
+    await next;
+    await noneProcessing(other);
+    expect(await (await workers.connect(1, key.secret)).create(BODY)).to.include({ status: 200 });
+    await noneProcessing(other);
+    expectBooksToAddUp(workers.file, key.id);
+  });
+
   it('serve a connection that was on its way to one when it died', async () => {
     await open();
     process.kill(workers.pidOf(1), 'SIGSTOP');
