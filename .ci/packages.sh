@@ -5,7 +5,7 @@ set -u
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
 missing=()
-for program in nginx haproxy caddy prometheus prometheus-alertmanager docker-compose; do
+for program in nginx haproxy caddy prometheus prometheus-alertmanager docker-compose faketime; do
   command -v "$program" >/dev/null || missing+=("$program")
 done
 [ -x "$CHROMIUM" ] || missing+=(chromium)

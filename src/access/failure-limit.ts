@@ -21,7 +21,7 @@ export function createFailureLimit(options: {
     check(network) {
       const window = windows.get(network);
       const nowMs = options.nowMs();
-      if (window === undefined || window.failures < options.perMinute || nowMs >= window.endsAtMs) return;
+      if (window === undefined || window.failures < options.perMinute || !isOpen(window, nowMs)) return;
       throw new ApiError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key came from this address.',
         headers: { 'retry-after': String(Math.ceil((window.endsAtMs - nowMs) / 1000)) },
@@ -30,7 +30,7 @@ export function createFailureLimit(options: {
     count(network) {
       const nowMs = options.nowMs();
       const window = windows.get(network);
-      if (window !== undefined && nowMs < window.endsAtMs) {
+      if (window !== undefined && isOpen(window, nowMs)) {
         window.failures += 1;
         return;
       }
@@ -41,6 +41,11 @@ export function createFailureLimit(options: {
       windows.set(network, { endsAtMs: nowMs + WINDOW_MS, failures: 1 });
     },
   };
+}
+
+/** A clock that was set back must not hold anybody up for longer. */
+function isOpen({ endsAtMs }: { readonly endsAtMs: number }, nowMs: number): boolean {
+  return nowMs < endsAtMs && nowMs >= endsAtMs - WINDOW_MS;
 }
 
 /**

@@ -37,7 +37,7 @@ export interface PassthroughOptions extends ForwardOptions {
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly preparation: Pick<Preparation, 'route'>;
-  readonly nowMs: () => number;
+  readonly steadyMs: () => number;
 }
 
 const LIST_KEPT_MS = 5000;
@@ -45,7 +45,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, preparation, nowMs } = options;
+  const { backends, models, prices, refusals, maxBodyBytes, admission, keyOwner, preparation, steadyMs } = options;
   const router = express.Router();
   const isNothingKnown = (): boolean => models.present === null && prices.present === null && !refusals.any();
   const known = (): Known => ({ models: models.present, prices: prices.present, refusals });
@@ -158,7 +158,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
     path: string,
     toReply: (list: unknown) => object | undefined,
   ): Promise<void> {
-    const keptNow = (): typeof kept => (kept !== undefined && nowMs() < kept.untilMs ? kept : undefined);
+    const keptNow = (): typeof kept => (kept !== undefined && steadyMs() < kept.untilMs ? kept : undefined);
     // One that fails is waited for once, as the next may fail as late.
     if (keptNow() === undefined) await lookup;
     const present = keptNow();
@@ -170,7 +170,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     if (isShared) lookup = ended;
     const keep = (list: unknown): void => {
-      if (isShared) kept = { list, untilMs: nowMs() + LIST_KEPT_MS };
+      if (isShared) kept = { list, untilMs: steadyMs() + LIST_KEPT_MS };
       // Nobody waits for this client to read it.
       end();
     };

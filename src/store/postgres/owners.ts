@@ -38,8 +38,8 @@ const BEAT: Statement = {
   name: 'beat',
   text: `
     UPDATE owners SET
-      steady_since = CASE WHEN seen_at < clock_timestamp() - interval '${STEADY_WITHIN_S} seconds' THEN clock_timestamp()
-        ELSE steady_since END,
+      steady_since = CASE WHEN seen_at BETWEEN clock_timestamp() - interval '${STEADY_WITHIN_S} seconds' AND clock_timestamp()
+        THEN steady_since ELSE clock_timestamp() END,
       seen_at = clock_timestamp()
     WHERE owner = $1`,
 };
@@ -97,12 +97,13 @@ async function insertOwner(connections: Connections): Promise<string> {
   return name;
 }
 
-// A released name is dead at once.
+// A released name is dead at once. What was seen in the future was seen before the clock was set back.
 const FIND_DEAD: Statement = {
   name: 'find_dead_owner',
   text: `
     SELECT owner FROM owners WHERE owner <> $1 AND (seen_at = '-infinity' OR (
-      seen_at < clock_timestamp() - interval '${DEAD_AFTER_S} seconds' AND EXISTS (
+      seen_at NOT BETWEEN clock_timestamp() - interval '${DEAD_AFTER_S} seconds'
+        AND clock_timestamp() + interval '${DEAD_AFTER_S} seconds' AND EXISTS (
         SELECT FROM owners AS witness
         WHERE witness.seen_at > clock_timestamp() - interval '${STEADY_WITHIN_S} seconds'
           AND witness.steady_since < clock_timestamp() - interval '${DEAD_AFTER_S} seconds')))

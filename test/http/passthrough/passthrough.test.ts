@@ -96,7 +96,7 @@ describe('passthrough', () => {
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
       preparation: { route: async ({ body, caller }) => routeChat(body.bytes, caller.identity, backends.routes) },
-      nowMs: Date.now,
+      steadyMs: Date.now,
       ...options,
     });
     const app = express();
@@ -860,7 +860,7 @@ describe('passthrough', () => {
 
     it('asks once in some seconds for the models where the key is its own, also for HEAD', async () => {
       let nowMs = 0;
-      await open({ upstreamApiKey: 'sk-own', nowMs: () => nowMs });
+      await open({ upstreamApiKey: 'sk-own', steadyMs: () => nowMs });
       backend.always({ json: { object: 'list', data: [{ id: 'm' }] } });
       expect((await call('/v1/models', { method: 'HEAD' })).status).to.equal(200);
       nowMs = 4999;

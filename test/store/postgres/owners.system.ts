@@ -93,6 +93,11 @@ if (server !== undefined) {
         database.run(
           `UPDATE owners SET seen_at = clock_timestamp() - interval '${seconds} seconds' WHERE owner = '${dead}'`,
         );
+      const steadySince = async () => {
+        const [row] = await database.run(`SELECT extract(epoch FROM steady_since - clock_timestamp())::float8 AS seconds
+          FROM owners WHERE owner = '${owner.name}'`);
+        return (row as { seconds: number }).seconds;
+      };
       const steady = (seconds: number) =>
         database.run(
           `UPDATE owners SET steady_since = clock_timestamp() - interval '${seconds} seconds' WHERE owner = '${owner.name}'`,
@@ -104,6 +109,16 @@ if (server !== undefined) {
         expect(await recover()).to.equal(1);
         const closed = { status: 'failed', error_code: 'gateway_interrupted', completed_at_ms: 7 };
         expect(await records()).to.deep.equal([closed]);
+      });
+
+      it('is taken for dead though the clock of the database was set back since', async () => {
+        await silence(-3600);
+        await database.run(`UPDATE owners SET seen_at = clock_timestamp() + interval '1 hour',
+          steady_since = clock_timestamp() + interval '1 hour' WHERE owner = '${owner.name}'`);
+        // The next beat begins anew.
+        await until(async () => (await steadySince()) <= 0);
+        await steady(16);
+        expect(await recover()).to.equal(1);
       });
 
       it('is not taken for dead sooner', async () => {
