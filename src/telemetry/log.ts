@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
 import type { LogFormat, LogLevel } from '../contract/types.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from '../requests/facts.ts';
 
 const MAX_PATH_CHARACTERS = 256;
@@ -48,13 +49,35 @@ export function bindLog(logger: Logger): (req: IncomingMessage, res: ServerRespo
   });
 }
 
-/** Writes one line per request, without header, query and body: they hold keys and prompts. */
-export const requestLines: RequestObserver = {
-  begin: () => undefined,
-  end(facts, end) {
-    facts.log[levelOf(facts, end)](describeEnd(facts, end), end.outcome);
-  },
-};
+/**
+ * Writes one line per request, without header, query and body: they hold keys and prompts. What is refused for the state of the
+ * gateway has one line a second, which says in `repeated` how many others ended like the line before.
+ */
+export function createRequestLines(nowMs = () => performance.now()): RequestObserver {
+  const lately = new Map<ErrorCode, { readonly atMs: number; repeated: number }>();
+
+  return {
+    begin: () => undefined,
+    end(facts, end) {
+      const { errorCode } = facts;
+      let repeated: number | undefined;
+      if (errorCode !== undefined && STATES_OF_THE_GATEWAY.has(errorCode)) {
+        const last = lately.get(errorCode);
+        if (last !== undefined && nowMs() - last.atMs < SAID_EVERY_MS) {
+          last.repeated += 1;
+          return;
+        }
+        repeated = last?.repeated;
+        lately.set(errorCode, { atMs: nowMs(), repeated: 0 });
+      }
+      facts.log[levelOf(facts, end)]({ ...describeEnd(facts, end), repeated }, end.outcome);
+    },
+  };
+}
+
+/** They say the same of each request of that moment, and a full disk must not be filled with them. */
+const STATES_OF_THE_GATEWAY: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'server_overloaded']);
+const SAID_EVERY_MS = 1000;
 
 /** Callers choose the names of models. */
 const MAX_MODELS = 1000;

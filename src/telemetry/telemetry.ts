@@ -1,5 +1,5 @@
 import { toProviderName } from './gen-ai.ts';
-import { createFinishLines, requestLines } from './log.ts';
+import { createFinishLines, createRequestLines } from './log.ts';
 import type { BackendReading } from './instruments.ts';
 import type { Metrics, MetricsOptions } from './metrics.ts';
 import { createObserve, type Observe } from './observe.ts';
@@ -40,7 +40,7 @@ export async function openTelemetry({ backends, counted, stats }: TelemetryOptio
       ? undefined
       : await openMetrics({ ...counted, providerName, backends: () => readBackends(backends.states()) });
   const observe = createObserve({
-    observers: [requestLines, createFinishLines(), stats, ...(metrics === undefined ? [] : [metrics])],
+    observers: [createRequestLines(), createFinishLines(), stats, ...(metrics === undefined ? [] : [metrics])],
     startTrace: createTracing({
       ...toTraced(first),
       backendNamed: (name) => {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { pino, type Logger } from 'pino';
 import { toUniquePart } from '../../src/core/ids.ts';
-import { requestLines } from '../../src/telemetry/log.ts';
+import { createRequestLines } from '../../src/telemetry/log.ts';
 import { createObserve, observeRequests } from '../../src/telemetry/observe.ts';
 import type { RequestFacts, RequestObserver } from '../../src/requests/facts.ts';
 
@@ -12,7 +12,7 @@ export function observe(
 ): RequestHandler {
   return observeRequests({
     observe: createObserve({
-      observers: [requestLines, ...observers],
+      observers: [createRequestLines(), ...observers],
       startTrace: () => ({ callBackend: () => ({}), end: () => undefined }),
     }),
     newUniquePart: () => toUniquePart('1'.repeat(32)),

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
 import { ApiError } from '../../src/core/errors.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
-import { createFinishLines, createLogger } from '../../src/telemetry/log.ts';
+import { createFinishLines, createLogger, createRequestLines } from '../../src/telemetry/log.ts';
 import { factsOf } from '../../src/telemetry/reply-facts.ts';
 import type { Usage } from '../../src/contract/types.ts';
-import { observe } from '../support/observe.ts';
+import { beginFacts, observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 interface Line {
@@ -226,5 +226,24 @@ describe('createLogger', () => {
     error.cause = error;
     createLogger('info', { write: (line) => void lines.push(line) }).error({ err: error }, 'failed');
     expect(lines).to.have.length(1);
+  });
+});
+
+describe('the lines of requests that the state of the gateway refuses', () => {
+  it('are one a second, which says how many others ended like the line before', () => {
+    const lines: unknown[] = [];
+    let nowMs = 0;
+    const requestLines = createRequestLines(() => nowMs);
+    const log = createLogger('info', { write: (text) => void lines.push(JSON.parse(text)) });
+    const refuse = (): void => {
+      const end = { requestId: 'req_1', outcome: 'rejected', status: 503, durationMs: 1, bytes: 200 } as const;
+      requestLines.end({ ...beginFacts(), log, errorCode: 'store_unavailable' }, end);
+    };
+    for (let times = 0; times < 5; times += 1) refuse();
+    nowMs = 1000;
+    refuse();
+    expect(lines).to.have.lengthOf(2);
+    expect(lines[0]).to.include({ msg: 'rejected', errorCode: 'store_unavailable' }).and.not.have.property('repeated');
+    expect(lines[1]).to.include({ errorCode: 'store_unavailable', repeated: 4 });
   });
 });
