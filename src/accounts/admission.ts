@@ -44,7 +44,7 @@ export interface Ask {
   readonly maxOutputTokens: number | null;
   /** Is 1 except for chat completions with `n`. */
   readonly choices: number;
-  readonly inputSize: Pick<InputSize, 'media'>;
+  readonly inputSize: Pick<InputSize, 'mediaTokens'>;
   readonly serviceTier?: string | undefined;
 }
 
@@ -164,7 +164,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   function expectedOf({ estimatedInputTokens, choices, maxOutputTokens, inputSize, serviceTier }: Ask): Expected {
     const outputTokens = choices * (maxOutputTokens ?? options.defaultMaxOutputTokens);
-    return { inputTokens: estimatedInputTokens, outputTokens, hasMedia: inputSize.media > 0, serviceTier };
+    return { inputTokens: estimatedInputTokens, outputTokens, hasMedia: inputSize.mediaTokens > 0, serviceTier };
   }
 }
 

@@ -261,7 +261,7 @@ export type HostedToolsPolicy = 'drop' | 'reject';
  */
 export type HistoryPolicy = 'keep' | 'reject';
 /**
- * Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
+ * Which URLs of images, files and audio a request may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
  */
 export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
 /**
@@ -2617,6 +2617,7 @@ export interface ModelSettings {
    * @minItems 1
    */
   input?: InputKind[];
+  media?: ModelMedia;
   /**
    * The reasoning efforts that the model knows, the lowest first. Other efforts of a request are rounded down to one of them.
    *
@@ -2646,6 +2647,37 @@ export interface ModelParameters {
   text?: {
     verbosity?: 'low' | 'medium' | 'high';
   };
+}
+/**
+ * How many tokens of input a medium of each kind counts at most. Keys with credits, a spend limit or tokens per minute can send no other kinds.
+ */
+export interface ModelMedia {
+  image?: MediumTokens;
+  audio?: MediumTokens;
+  video?: MediumTokens;
+  file?: MediumTokens;
+}
+export interface MediumTokens {
+  /**
+   * The tokens of one unit: a tile of an image (the whole image without unit_pixels), a second of audio or video, a page of a file.
+   */
+  unit_tokens: number;
+  /**
+   * The most units that one medium has for the backend. They count where nobody can see how many there are: by URL, in a file or a film. Without it such a medium is refused.
+   */
+  max_units?: number;
+  /**
+   * The tokens that each medium counts beside its units.
+   */
+  base_tokens?: number;
+  /**
+   * The width and height of a tile of an image.
+   */
+  unit_pixels?: number;
+  /**
+   * The tokens of an image that is sent with the detail low.
+   */
+  low_detail_tokens?: number;
 }
 /**
  * What this server is, with links.
@@ -2914,7 +2946,7 @@ export interface Settings {
    */
   MODEL_ALIASES: Readonly<Record<string, string>>;
   /**
-   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on backends shows it. SIGHUP reads it again.
+   * A JSON file with defaults and overrides of parameters for each model, what the model takes and how many tokens its media count, as the guide on backends shows it. SIGHUP reads it again.
    */
   MODELS_FILE?: string;
   /**

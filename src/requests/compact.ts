@@ -13,7 +13,7 @@ import { toChatRequest, type Translation } from '../core/request/request.ts';
 import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
-import type { CreateResponse } from '../contract/types.ts';
+import type { CreateResponse, ModelMedia } from '../contract/types.ts';
 import type { Route } from '../core/routes.ts';
 import type { PlannedCompaction, PlannedLoad } from './plan.ts';
 
@@ -31,6 +31,11 @@ export interface Compacted {
   readonly next: ChatBody | Promise<ChatBody> | undefined;
 }
 
+export interface MediaOption {
+  /** What the operator says of the media of the model that answers. */
+  readonly media: ModelMedia | undefined;
+}
+
 /** Whether the request asks for a compaction, at once or beyond a threshold. */
 export function mayCompact(request: CreateResponse): boolean {
   return asksForCompaction(request) || compactThresholdOf(request) !== undefined;
@@ -40,29 +45,35 @@ export function mayCompact(request: CreateResponse): boolean {
 export function compactionFor(
   request: CreateResponse,
   translation: Translation,
-  options: CompactionOptions & { readonly estimator: InputEstimator; readonly caller: string },
+  options: CompactionOptions & MediaOption & { readonly estimator: InputEstimator; readonly caller: string },
 ): CompactionPlan | undefined {
   if (asksForCompaction(request)) return planCompaction(request, options);
   const threshold = compactThresholdOf(request);
   if (threshold === undefined) return undefined;
   const { chat } = translation;
   const { estimator, caller } = options;
-  const isTooLong = estimator.estimateInput({ model: chat.model, caller, inputSize: inputSizeOf(chat) }) > threshold;
+  const inputSize = inputSizeOf(chat, options.media);
+  const isTooLong = estimator.estimateInput({ model: chat.model, caller, inputSize }) > threshold;
   return isTooLong ? planCompactionOnTheWay(request, threshold, options) : undefined;
 }
 
 /** Returns what the plan needs. The summary counts as output, since its size is not known yet. */
 export function loadOf(
   { chat, resume }: CompactionPlan,
-  { max_output_tokens: forAnswer }: CreateResponse,
-  options: CompactionOptions,
+  { model, max_output_tokens: forAnswer }: CreateResponse,
+  options: CompactionOptions & MediaOption,
 ): PlannedLoad {
-  const { compactionMaxOutputTokens: forSummary } = options;
-  const size = inputSizeOf(chat);
+  const { compactionModel, compactionMaxOutputTokens: forSummary, models, media } = options;
+  const size = inputSizeOf(chat, models.present?.find(compactionModel ?? model, chat.model)?.media);
   if (resume === undefined) return { inputSize: size, maxOutputTokens: forSummary, choices: 1 };
-  const rest = inputSizeOf(toChatRequest(resume(''), { ...options, openCompaction: () => '' }).chat);
+  const rest = inputSizeOf(toChatRequest(resume(''), { ...options, openCompaction: () => '' }).chat, media);
   return {
-    inputSize: { textBytes: size.textBytes + rest.textBytes, media: size.media + rest.media },
+    inputSize: {
+      ...rest,
+      ...size,
+      textBytes: size.textBytes + rest.textBytes,
+      mediaTokens: size.mediaTokens + rest.mediaTokens,
+    },
     // Both the summary and the answer may be as long as the longer limit.
     maxOutputTokens: forAnswer === undefined ? null : Math.max(forAnswer, forSummary),
     choices: 2,

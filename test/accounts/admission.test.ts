@@ -23,7 +23,7 @@ const ASK: Ask = {
   estimatedInputTokens: 1000,
   maxOutputTokens: 100,
   choices: 1,
-  inputSize: { media: 0 },
+  inputSize: { mediaTokens: 0 },
 };
 const USAGE: Usage = {
   input_tokens: 300,

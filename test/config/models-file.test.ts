@@ -40,7 +40,8 @@ describe('MODELS_FILE', () => {
       top_k: 20,
       chat_template_kwargs: { enable_thinking: false },
     };
-    const whole = { context_window: 40_960, input: ['text', 'image'], efforts: ['low', 'high'] };
+    const media = { image: { unit_tokens: 1.5, unit_pixels: 28, max_units: 16_384 }, audio: { unit_tokens: 12.5 } };
+    const whole = { context_window: 40_960, input: ['text', 'image'], efforts: ['low', 'high'], media };
     expect(problemsOf({ 'qwen3-*': { defaults: parameters, overrides: parameters, ...whole }, m: {} })).to.deep.equal(
       [],
     );
@@ -49,10 +50,12 @@ describe('MODELS_FILE', () => {
   });
 
   it('is what the guide shows', () => {
-    const example = BLOCKS.find(({ language, code }) => language === 'json' && code.includes('context_window'));
-    const { models } = JSON.parse(example?.code ?? '{}') as { models: Readonly<Record<string, object>> };
-    expect(Object.keys(models)).to.include('qwen3-*');
-    expect(problemsOf(models)).to.deep.equal([]);
+    const examples = BLOCKS.filter(({ language, code }) => language === 'json' && /context_window|"media"/.test(code));
+    expect(examples).to.have.lengthOf(2);
+    for (const { code } of examples) {
+      const { models } = JSON.parse(code) as { models: Readonly<Record<string, object>> };
+      expect(problemsOf(models)).to.deep.equal([]);
+    }
   });
 
   const mistakes: { name: string; models: unknown; dialect?: string; line: string }[] = [
@@ -65,6 +68,11 @@ describe('MODELS_FILE', () => {
       name: 'a name that nothing has',
       models: { 'gpt-4.1': { window: 5 } },
       line: 'models["gpt-4.1"] must not have "window"',
+    },
+    {
+      name: 'media without tokens',
+      models: { m: { media: { image: { max_units: 8 } } } },
+      line: 'models["m"].media.image must have unit_tokens',
     },
     {
       name: 'a wrong type',

@@ -41,6 +41,12 @@ const PRICES = {
     '*': { input: '1', output: '1' },
   },
 };
+/** Nobody says what media of other models cost. */
+const MEDIA = {
+  image: { unit_tokens: 1000, unit_pixels: 512, max_units: 8 },
+  file: { unit_tokens: 1000, max_units: 10 },
+};
+const MODELS = { models: { m: { media: MEDIA } } };
 const PLENTY = 1_000_000_000;
 /** 40 kB, which are some ten thousand tokens. */
 const WORDS = 'some words '.repeat(4000);
@@ -81,11 +87,13 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       folder = mkdtempSync(join(tmpdir(), 'money-'));
       const pricesFile = join(folder, 'prices.json');
       writeFileSync(pricesFile, JSON.stringify(PRICES));
+      const modelsFile = join(folder, 'models.json');
+      writeFileSync(modelsFile, JSON.stringify(MODELS));
       backend = await startScriptedBackend();
       // The store belongs to the engine under test, which closes it.
       const lent = { ...store, close: () => Promise.resolve() };
       gateway = await openManagedGateway(
-        { UPSTREAM_BASE_URL: backend.baseUrl, PRICES_FILE: pricesFile },
+        { UPSTREAM_BASE_URL: backend.baseUrl, PRICES_FILE: pricesFile, MODELS_FILE: modelsFile },
         { store: lent },
       );
     });
@@ -220,6 +228,74 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           // Enough for the output and for an input of 4,000 tokens.
           const { secret } = await gateway.issue({ creditsMicro: 4096 * 10 + 4000 * 2 });
           await expectRefused(await send(way, secret, { part }), 402, 'insufficient_credits', '');
+        });
+      }
+    });
+
+    describe('cannot send media of which nobody can say what they cost', () => {
+      const image = partsOf('data:image/png;base64,AAAA');
+      for (const way of WAYS) {
+        it(`to a model of which the operator says nothing: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+          const param = isChat(way) ? 'messages[0].content[1].image_url.url' : 'input[0].content[1]';
+          await expectRefused(
+            await send(way, secret, { model: 'dear', part: image }),
+            400,
+            'unsupported_parameter',
+            param,
+          );
+        });
+
+        it(`and has reserved for it all that an image may count: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          await run(way, key, { part: image });
+          expect(await heldFor(key)).to.be.within(8000 * 2 + 4096 * 10, 8100 * 2 + 4096 * 10);
+        });
+
+        it(`but a key with neither funds nor limits can: ${way}`, async () => {
+          backend.reply(answer());
+          await run(way, await gateway.issue({}), { model: 'dear', part: image });
+        });
+      }
+
+      const kinds: readonly { field: string; part: Readonly<Record<string, unknown>> }[] = [
+        { field: 'video_url.url', part: { type: 'video_url', video_url: { url: 'https://a.example/a.mp4' } } },
+        { field: 'image_url.url', part: { type: 'image_url', image_url: { url: 'https://a.example/a.mp4' } } },
+        { field: 'input_audio.data', part: { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } } },
+        { field: 'video', part: { type: 'video', video: ['https://a.example/1.jpg'] } },
+      ];
+      for (const [way, { field, part }] of pairsOf(CHATS, kinds)) {
+        it(`as ${JSON.stringify(part)}: ${way}`, async () => {
+          const { secret } = await gateway.issue({ limits: { tokensPerMinute: 1_000_000 } });
+          const reply = await send(way, secret, { part: { responses: {}, chat: part } });
+          await expectRefused(reply, 400, 'unsupported_parameter', `messages[0].content[1].${field}`);
+        });
+      }
+
+      for (const way of WAYS) {
+        it(`or have more at once than its funds cover: ${way}`, async () => {
+          // Twice what a request may cost that names a limit.
+          const key = await gateway.issue({ creditsMicro: 2 * (8100 * 2 + 100 * 10) });
+          const decided = Promise.withResolvers<void>();
+          const counted = { prompt_tokens: 8000, completion_tokens: 100, total_tokens: 8100 };
+          backend.always(async (stage) => {
+            await decided.promise;
+            await answer('Hello', 'stop', counted)(stage);
+          });
+          const limits = { [isChat(way) ? 'max_tokens' : 'max_output_tokens']: 100 };
+          let undecided = 18;
+          await Promise.all(
+            Array.from({ length: 20 }, async () => {
+              const reply = await send(way, key.secret, { part: image, fields: limits });
+              if (reply.status === 402 && --undecided === 0) decided.resolve();
+              await reply.text();
+            }),
+          );
+          expect(backend.requests).to.have.lengthOf(2);
+          await recordOf(key.secret);
+          const left = (await store.findKey(key.key.keyId))?.balanceMicro;
+          expect(left).to.equal(2 * 100 * 2);
         });
       }
     });
@@ -567,6 +643,14 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       }
     });
   });
+}
+
+/** An image for each endpoint. */
+function partsOf(url: string): NonNullable<Ask['part']> {
+  return {
+    responses: { type: 'input_image', image_url: url },
+    chat: { type: 'image_url', image_url: { url } },
+  };
 }
 
 /** What limits the output of a request to the backend, by any name that a backend may know. */

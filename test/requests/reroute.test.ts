@@ -27,7 +27,7 @@ describe('rerouterOf', () => {
       backendModel: route.modelAliases.get('m') ?? 'm',
       route,
       stream: false,
-      inputSize: { textBytes: 2, media: 0 },
+      inputSize: { textBytes: 2, mediaTokens: 0 },
       maxOutputTokens: null,
       choices: 1,
     };

@@ -70,7 +70,7 @@ describe('a request that was accepted', () => {
       backendModel: 'm',
       route: openOnlyBackend().routes.choose('m', () => ''),
       stream: false,
-      inputSize: { textBytes: 2, media: 0 },
+      inputSize: { textBytes: 2, mediaTokens: 0 },
       maxOutputTokens: null,
       choices: 1,
     };

@@ -150,6 +150,11 @@ export function refusedTool(param: string): ApiError {
   );
 }
 
+/** Returns the error for a medium of which nobody can say what it costs. */
+export function unpricedMedium(param: string): ApiError {
+  return refusedField(param, 'nobody can say how many tokens it has. MODELS_FILE can say so for each model (media)');
+}
+
 /** Returns the error for a refused field. `reason` ends its sentence. */
 export function refusedField(param: string, reason: string): ApiError {
   const message = `${param} is not supported for an API key with funds or limits: ${reason}.`;

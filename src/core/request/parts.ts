@@ -2,12 +2,15 @@ import type { InputPart } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
 import type { Dialect } from '../dialects.ts';
 import { ApiError, unreachable } from '../errors.ts';
+import { unpricedMedium } from './bounded-fields.ts';
 
 /** Returns why the backend may not fetch a URL, as the end of a sentence; undefined if it may. */
 export type UrlFault = (text: string) => string | undefined;
 
 export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
-  readonly urlFault?: UrlFault;
+  readonly urlFault?: UrlFault | undefined;
+  /** Whether nobody can say what a part costs whose cost must be known. */
+  readonly isUnpriced?: ((part: ChatPart) => boolean) | undefined;
   /**
    * Called with the type of an image that is left out, since nobody can show it. It is set for what a
    * client cannot mend any more, since a refusal would come again with every later turn.
@@ -58,12 +61,19 @@ export function refusalOf(content: string | readonly InputPart[]): string {
 }
 
 /** Returns the part for an image of a history, or undefined where the backend cannot be shown it. */
-export function toShownImage(url: string, { imageForm, urlFault }: PartForms): ChatPart | undefined {
+export function toShownImage(url: string, { imageForm, urlFault, isUnpriced }: PartForms): ChatPart | undefined {
   if (!url.startsWith('data:') && (imageForm === 'data' || !/^https?:/.test(url))) return undefined;
-  return urlFault?.(url) === undefined ? { type: 'image_url', image_url: { url } } : undefined;
+  const part: ChatPart = { type: 'image_url', image_url: { url } };
+  return urlFault?.(url) === undefined && isUnpriced?.(part) !== true ? part : undefined;
 }
 
 function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {
+  const made = toPart(part, path, forms);
+  if (made !== undefined && forms.isUnpriced?.(made) === true) throw unpricedMedium(path);
+  return made;
+}
+
+function toPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
@@ -148,7 +158,7 @@ function toAudio(
 const TOO_LONG_FOR_PATH = 4096;
 
 /** Base64 of audio may also begin with slashes, as most MP3 does, so only its length tells it from a path. */
-function mayBePath(base64: string): boolean {
+export function mayBePath(base64: string): boolean {
   let length = 0;
   for (let at = 0; at < base64.length && length < TOO_LONG_FOR_PATH; at += 1) {
     // Programs trim paths, and take many slashes for one.
@@ -157,7 +167,8 @@ function mayBePath(base64: string): boolean {
   return length < TOO_LONG_FOR_PATH;
 }
 
-function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
+/** Throws ApiError for a URL that the backend may not fetch. `param` is its place. */
+export function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
   const fault = urlFault?.(text);
   if (fault !== undefined) throw new ApiError('invalid_request', { param, message: `${param} ${fault}.` });
 }

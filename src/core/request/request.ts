@@ -38,6 +38,7 @@ export interface TranslationOptions {
   readonly openSeal?: OpenSeal;
   readonly openCompaction?: OpenSeal;
   readonly urlFault?: UrlFault | undefined;
+  readonly isUnpriced?: PartForms['isUnpriced'];
   readonly usedFields?: Pick<UsedFields, 'of'>;
   readonly mayBeEmpty?: boolean;
 }
@@ -112,11 +113,13 @@ function schemaTextOf({ text }: CreateResponse, { schemaForm }: Dialect): readon
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  { dialect, urlFault, openSeal, openCompaction, origin, history }: TranslationOptions & Pick<ItemPlace, 'origin'>,
+  options: TranslationOptions & Pick<ItemPlace, 'origin'>,
 ): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
   if (typeof request.input === 'string')
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
-  const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
+  const { dialect, urlFault, isUnpriced, openSeal, openCompaction, origin, history } = options;
+  const forms: PartForms =
+    urlFault === undefined && isUnpriced === undefined ? dialect : { ...dialect, urlFault, isUnpriced };
   const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)), openCompaction);
   const lost: string[] = [];
   const pastForms = { ...forms, leaveOut: (type: string) => void lost.push(type) };

@@ -1,5 +1,4 @@
 import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../chat.ts';
-import { MEDIA_TOKENS } from './estimate.ts';
 import { inputSizeOf } from './input-size.ts';
 
 export interface CountedInput {
@@ -12,7 +11,10 @@ const TOKENS_AROUND_MESSAGE = 4;
 const TOKENS_BEFORE_ANSWER = 3;
 
 /** Returns the texts to count. Most templates write tools and response schema as JSON. */
-export function countedInputOf(chat: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): CountedInput {
+export function countedInputOf(
+  chat: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>,
+  { mediaTokens } = inputSizeOf(chat),
+): CountedInput {
   const { messages, tools = [], response_format: format } = chat;
   return {
     texts: [
@@ -20,8 +22,7 @@ export function countedInputOf(chat: Pick<ChatRequest, 'messages' | 'tools' | 'r
       ...tools.map((tool) => JSON.stringify(tool.function)),
       ...(format === undefined ? [] : [JSON.stringify(format)]),
     ],
-    otherTokens:
-      messages.length * TOKENS_AROUND_MESSAGE + TOKENS_BEFORE_ANSWER + inputSizeOf(chat).media * MEDIA_TOKENS,
+    otherTokens: messages.length * TOKENS_AROUND_MESSAGE + TOKENS_BEFORE_ANSWER + mediaTokens,
   };
 }
 

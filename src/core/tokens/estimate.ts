@@ -37,7 +37,8 @@ const TOKENS_PER_UNIT = { first: 0.25, min: 0.1, max: 2 };
 const THOUGHTS = { first: 1000, min: 1, max: 1_000_000 };
 /** A caller that has only had answers of few thoughts may leave one of many. */
 const MIN_PART_OF_MIX = 0.1;
-export const MEDIA_TOKENS = 1000;
+/** What media have counted, as a part of what they were thought to count at most. */
+const PART_OF_MEDIA = { first: 1, min: 0.01, max: 100 };
 /** Below this length the chat template outweighs the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
@@ -46,9 +47,11 @@ export function createTokenEstimator(): TokenEstimator {
   const input = createLearnt(TOKENS_PER_UNIT);
   const output = createLearnt(TOKENS_PER_UNIT);
   const thoughts = createLearnt(THOUGHTS);
+  const media = createLearnt(PART_OF_MEDIA);
 
   function estimateInput({ model, caller, inputSize }: ModelInput): number {
-    return tokensOf(inputSize, input.valueFor(learntNameOf(model), caller));
+    const name = learntNameOf(model);
+    return tokensOf(inputSize, input.valueFor(name, caller), media.valueFor(name, caller));
   }
 
   function estimateWords({ model, caller, outputLength }: ModelCall): number {
@@ -58,7 +61,12 @@ export function createTokenEstimator(): TokenEstimator {
   return {
     estimateInput,
     reserveInput({ model, caller, inputSize }) {
-      return tokensOf(inputSize, Math.max(TOKENS_PER_UNIT.first, input.largestFor(learntNameOf(model), caller)));
+      const name = learntNameOf(model);
+      return tokensOf(
+        inputSize,
+        Math.max(TOKENS_PER_UNIT.first, input.largestFor(name, caller)),
+        Math.max(PART_OF_MEDIA.first, media.largestFor(name, caller)),
+      );
     },
     estimateUsage(call, inputTokens = estimateInput(call)) {
       const { caller, allowedOutputTokens } = call;
@@ -77,9 +85,14 @@ export function createTokenEstimator(): TokenEstimator {
     learn(call, usage) {
       const { caller, inputSize, outputLength } = call;
       const model = learntNameOf(call.model);
-      const { textBytes, media } = inputSize;
-      // Backends count images differently, so such an input says nothing about text.
-      if (media === 0 && textBytes >= MIN_OBSERVED_LENGTH && usage.input_tokens > 0) {
+      const { textBytes, mediaTokens } = inputSize;
+      if (mediaTokens > 0) {
+        // The rest is for the media, unless they are too little beside the text to say anything.
+        const words = textBytes * input.valueFor(model, caller);
+        if (usage.input_tokens > words && mediaTokens > words) {
+          media.observe(model, caller, (usage.input_tokens - words) / mediaTokens);
+        }
+      } else if (textBytes >= MIN_OBSERVED_LENGTH && usage.input_tokens > 0) {
         input.observe(model, caller, usage.input_tokens / textBytes);
       }
       const { reasoning_tokens: thought } = usage.output_tokens_details;
@@ -92,8 +105,8 @@ export function createTokenEstimator(): TokenEstimator {
   };
 }
 
-function tokensOf({ textBytes, media }: InputSize, tokensPerByte: number): number {
-  return Math.ceil(textBytes * tokensPerByte) + media * MEDIA_TOKENS;
+function tokensOf({ textBytes, mediaTokens }: InputSize, tokensPerByte: number, partOfMedia: number): number {
+  return Math.ceil(textBytes * tokensPerByte) + Math.ceil(mediaTokens * partOfMedia);
 }
 
 /** Otherwise a model would be unknown under another name, and what it thinks would cost nothing. */

@@ -1,10 +1,15 @@
+import type { ModelMedia } from '../../contract/types.ts';
 import { isObject, listOf } from '../json.ts';
+import { foldCase } from '../request/bounded-fields.ts';
+import { isUrl, kindOf, tokensOfMedium, type MediumKind } from './media.ts';
 
 export interface InputSize {
   /** Counts UTF-8 bytes of what the model reads, without images and files. */
   readonly textBytes: number;
-  /** Counts images; a file or a sound counts as several of them if it is large. */
-  readonly media: number;
+  /** Is by what the operator says of the model, else a guess. */
+  readonly mediaTokens: number;
+  /** The place of the first part of which nobody can say how many tokens it has. */
+  readonly unsaid?: string;
 }
 
 /** Chat templates write the role and some marks around each message. */
@@ -30,13 +35,16 @@ const READ_AS_JSON = [
   'mm_processor_kwargs',
 ] as const;
 
-/** Returns the size of what the model reads. Nothing else in the request has a weight. */
-export function inputSizeOf(chat: { readonly [name: string]: unknown } | object): InputSize {
+/**
+ * Returns the size of what the model reads. Nothing else in the request has a weight. `media` is what
+ * the operator says of the model.
+ */
+export function inputSizeOf(chat: { readonly [name: string]: unknown } | object, media?: ModelMedia): InputSize {
   const fields: Readonly<Record<string, unknown>> = { ...chat };
-  const size = { textBytes: 0, media: 0 };
-  for (const message of listOf(fields['messages'])) {
+  const size: Sum = { textBytes: 0, mediaTokens: 0 };
+  for (const [index, message] of listOf(fields['messages']).entries()) {
     size.textBytes += BYTES_AROUND_MESSAGE;
-    if (isObject(message)) weighMessage(message, size);
+    if (isObject(message)) weighMessage(message, { size, media, path: `messages[${index}]` });
   }
   for (const name of READ_AS_JSON) size.textBytes += weightOf(fields[name]);
   return size;
@@ -44,51 +52,75 @@ export function inputSizeOf(chat: { readonly [name: string]: unknown } | object)
 
 interface Sum {
   textBytes: number;
-  media: number;
+  mediaTokens: number;
+  unsaid?: string;
 }
 
+interface Place {
+  readonly size: Sum;
+  readonly media: ModelMedia | undefined;
+  readonly path: string;
+}
+
+/** OpenRouter repeats the images that a model has made in the second one. */
+const LISTS_OF_PARTS = new Set(['content', 'images']);
+
 /** All texts of a message count, because backends differ in the names of its fields. */
-function weighMessage(message: Readonly<Record<string, unknown>>, size: Sum): void {
+function weighMessage(message: Readonly<Record<string, unknown>>, place: Place): void {
+  const { size } = place;
   for (const [name, value] of Object.entries(message)) {
+    const path = `${place.path}.${name}`;
     if (name === 'role') size.textBytes += Math.max(0, weightOf(value) - ORDINARY_ROLE_BYTES);
     else if (name === 'tool_call_id') size.textBytes += Math.max(0, weightOf(value) - ORDINARY_CALL_ID_BYTES);
-    else if (name === 'content' && Array.isArray(value)) for (const part of value) weighPart(part, size);
-    else size.textBytes += weightOf(value);
+    else if (LISTS_OF_PARTS.has(name) && Array.isArray(value)) {
+      for (const [index, part] of value.entries()) weighPart(part, { ...place, path: `${path}[${index}]` });
+    } else {
+      size.textBytes += weightOf(value);
+      // Go reads the names of fields in any letters.
+      if (typeof value === 'object' && value !== null && LISTS_OF_PARTS.has(foldCase(name))) size.unsaid ??= path;
+    }
   }
 }
 
 /** Backends read images, sounds and files in these fields of a part. */
-const MEDIA_FIELDS = new Set([
-  'image_url',
-  'input_audio',
-  'audio_url',
-  'video_url',
-  'file',
-  'document_url',
-  'image',
-  'input_image',
-  'source',
-]);
+const MEDIA_FIELDS: Readonly<Record<string, MediumKind>> = {
+  image_url: 'image',
+  image: 'image',
+  input_image: 'image',
+  input_audio: 'audio',
+  audio_url: 'audio',
+  video_url: 'video',
+  file: 'file',
+  document_url: 'file',
+  source: 'file',
+};
 const DATA_FIELDS = new Set(['url', 'data', 'file_data', 'file_id']);
-const IMAGE_FIELDS = new Set(['image_url', 'image', 'input_image']);
+/** Any other field of a part may be a medium to some backend. */
+const WORD_FIELDS = new Set(['type', 'text', 'refusal', 'thinking', 'signature', 'cache_control']);
+const FIELDS_BESIDE_DATA = new Set(['type', 'detail', 'filename', 'media_type', 'text']);
 
 /** Some templates write a list of parts as JSON, so that all of it counts. */
-function weighPart(part: unknown, size: Sum): void {
+function weighPart(part: unknown, place: Place): void {
+  const { size } = place;
   if (!isObject(part)) {
     size.textBytes += weightOf(part);
     return;
   }
   size.textBytes += BRACKET;
   for (const [name, value] of Object.entries(part)) {
+    const path = `${place.path}.${name}`;
+    const kind = Object.hasOwn(MEDIA_FIELDS, name) ? MEDIA_FIELDS[name] : undefined;
     size.textBytes += jsonBytesOf(name) + COLON_AND_COMMA;
-    if (!MEDIA_FIELDS.has(name)) size.textBytes += partBytesOf(value);
-    else if (isObject(value)) {
+    if (kind === undefined) {
+      size.textBytes += partBytesOf(value);
+      if (!WORD_FIELDS.has(name)) size.unsaid ??= path;
+    } else if (isObject(value)) {
       size.textBytes += BRACKET;
       for (const [inner, text] of Object.entries(value)) {
         size.textBytes += jsonBytesOf(inner) + COLON_AND_COMMA;
-        weighMedia(text, size, { field: name, name: inner });
+        weighField(text, { ...place, path: `${path}.${inner}`, kind, name: inner, detail: value['detail'] });
       }
-    } else weighMedia(value, size, { field: name, name: 'data' });
+    } else weighField(value, { ...place, path, kind, name: 'data' });
   }
 }
 
@@ -97,34 +129,54 @@ function partBytesOf(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) + QUOTES : jsonBytesOf(value);
 }
 
-interface Place {
-  readonly field: string;
+interface MediumField extends Place {
+  readonly kind: MediumKind;
   readonly name: string;
+  readonly detail?: unknown;
 }
 
-function weighMedia(value: unknown, size: Sum, { field, name }: Place): void {
+/** What is no medium for certain counts as words too, and what is a text counts as nothing else. */
+function weighField(value: unknown, { size, media, path, kind, name, detail }: MediumField): void {
   const isData = typeof value === 'string' && DATA_FIELDS.has(name);
-  const media = isData ? mediaIn(value, { isImage: IMAGE_FIELDS.has(field), isFile: name === 'file_data' }) : 0;
-  if (media === 0) size.textBytes += partBytesOf(value);
-  size.media += media;
+  const guess = isData ? guessOf(value, { isImage: kind === 'image', isFile: name === 'file_data' }) : 0;
+  if (guess === 0) size.textBytes += partBytesOf(value);
+  // LiteLLM reads an image or a file as a film if its format says so.
+  if (
+    isData
+      ? kind === 'file' && isTextFile(value)
+      : FIELDS_BESIDE_DATA.has(name) || (name === 'format' && kind === 'audio')
+  )
+    return;
+  const tokens = isData ? tokensOfMedium({ kind: kindOf(value, kind), text: value, detail }, media) : undefined;
+  if (tokens === undefined) size.unsaid ??= path;
+  size.mediaTokens += tokens ?? guess;
 }
 
-const URL_START = /^(?:https?|gs|s3|file):\/\/\S/i;
+const TEXT_START = /^data:(?:text\/|[^;,]*(?:json|xml|yaml|csv|script))[^,]*;base64,/i;
 /** A text file is read as text. */
 const DATA_START = /^data:(?!text\/|[^;,]*(?:json|xml|yaml|csv|script))[^;,\s]*(?:;[^;,\s]*)*;base64,[\w+/=-]*$/i;
 const IMAGE_START = /^data:image\//i;
 const BASE64_START = /^[\w+/-]{4,}={0,2}$/;
 /** Of base64 of a document or a sound: some ten seconds of speech, or some pages of a scan. */
 const BYTES_OF_ONE_MEDIUM = 128 * 1024;
+const TOKENS_OF_ONE_MEDIUM = 1000;
+
+/** A document that is only called a text may have any number of pages. */
+function isTextFile(text: string): boolean {
+  const [start] = TEXT_START.exec(text.slice(0, 128)) ?? [];
+  if (start === undefined) return false;
+  const bytes = Buffer.from(text.slice(start.length, start.length + 2048), 'base64');
+  return !bytes.includes('%PDF') && !bytes.includes('PK\x03\x04');
+}
 
 /** A text that only claims to be media would have no weight, and bare base64 of a file may be text. */
-function mediaIn(text: string, { isImage, isFile }: { readonly isImage: boolean; readonly isFile: boolean }): number {
+function guessOf(text: string, { isImage, isFile }: { readonly isImage: boolean; readonly isFile: boolean }): number {
   const start = text.slice(0, 128);
-  if (URL_START.test(start)) return 1;
+  if (isUrl(start)) return TOKENS_OF_ONE_MEDIUM;
   const isData = DATA_START.test(start);
   if (!isData && (isFile || !BASE64_START.test(start))) return 0;
-  if (isData ? IMAGE_START.test(start) : isImage) return 1;
-  return Math.ceil(text.length / BYTES_OF_ONE_MEDIUM);
+  if (isData ? IMAGE_START.test(start) : isImage) return TOKENS_OF_ONE_MEDIUM;
+  return Math.ceil(text.length / BYTES_OF_ONE_MEDIUM) * TOKENS_OF_ONE_MEDIUM;
 }
 
 const QUOTES = 2;

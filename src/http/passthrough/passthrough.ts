@@ -36,7 +36,7 @@ export interface PassthroughOptions extends ForwardOptions {
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
-  readonly preparation: Pick<Preparation, 'route'>;
+  readonly preparation: Pick<Preparation, 'route' | 'checksUrls'>;
   readonly steadyMs: () => number;
 }
 
@@ -68,7 +68,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
     .route('/chat/completions')
     .post((req, res) => {
       const path = pathOf(req, '/chat/completions');
-      return needsModel(backends.specs) ? forwardByModel(req, res, path) : forward(req, res, { path });
+      return needsModel(backends.specs) || preparation.checksUrls
+        ? forwardByModel(req, res, path)
+        : forward(req, res, { path });
     })
     .all(methodNotAllowed('POST'));
 

@@ -78,7 +78,7 @@ async function countAtBackend(
   { inputCounter }: CountInputTokensOptions,
 ): Promise<number | undefined> {
   const isWithoutFunds = (caller.key?.balanceMicro ?? 1) <= 0;
-  if (chat === undefined || inputSize.media > 0 || isWithoutFunds || caller.holder().isStranger) return undefined;
+  if (chat === undefined || inputSize.mediaTokens > 0 || isWithoutFunds || caller.holder().isStranger) return undefined;
   return inputCounter.count(chat, { headers: caller.backendHeaders, signal, route });
 }
 

@@ -1,16 +1,17 @@
-import { affinityOf, type Routes } from '../../core/routes.ts';
+import { affinityOf } from '../../core/routes.ts';
 import type { Edit } from '../../core/json-bytes.ts';
-import { checkModelSuffix, checkServiceTier } from '../../core/request/bounded-fields.ts';
+import { checkModelSuffix, checkServiceTier, unpricedMedium } from '../../core/request/bounded-fields.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import { asksForUsage, editsOf, findFields, limitOf } from './chat-body.ts';
 import type { Plan } from '../plan.ts';
-import type { ParsedRequest } from './response.ts';
+import { chatUrlFaultOf, checkUrls } from './chat-urls.ts';
+import type { ParsedRequest, PrepareServices } from './response.ts';
 import { validateCreateChatCompletion } from './validate.ts';
 
-export interface ChatSettings {
-  readonly routes: Routes;
-  readonly defaultMaxOutputTokens: number;
-}
+export type ChatSettings = Pick<
+  PrepareServices,
+  'routes' | 'models' | 'imageUrls' | 'authMode' | 'defaultMaxOutputTokens'
+>;
 
 export interface PreparedChat extends Plan {
   /** The client wants a stream without its usage. */
@@ -22,8 +23,9 @@ export interface PreparedChat extends Plan {
 /** Throws the ApiError of a chat completion that is not valid, or that its key may not ask for. */
 export function prepareChat(
   { bytes, value, identity, isLimited, needsOutputLimit }: ParsedRequest,
-  { routes, defaultMaxOutputTokens }: ChatSettings,
+  settings: ChatSettings,
 ): PreparedChat {
+  const { routes, models, defaultMaxOutputTokens } = settings;
   const wanted = validateCreateChatCompletion(value);
   const route = routes.choose(wanted.model, () => affinityOf(identity[0], wanted));
   if (isLimited) {
@@ -32,6 +34,10 @@ export function prepareChat(
   }
   const fields = findFields(bytes, isLimited ? route.dialect : undefined);
   const model = route.modelAliases.get(wanted.model);
+  const urlFault = chatUrlFaultOf(settings);
+  if (urlFault !== undefined) checkUrls(wanted.messages, urlFault);
+  const inputSize = inputSizeOf(wanted, models.present?.find(wanted.model, model ?? wanted.model)?.media);
+  if (needsOutputLimit && inputSize.unsaid !== undefined) throw unpricedMedium(inputSize.unsaid);
   const stream = wanted.stream === true;
   const named = limitOf(wanted);
   // What is reserved bounds what runs.
@@ -45,7 +51,7 @@ export function prepareChat(
     route,
     stream,
     ...(typeof wanted.service_tier === 'string' && { serviceTier: wanted.service_tier }),
-    inputSize: inputSizeOf(wanted),
+    inputSize,
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
     choices: wanted.n ?? 1,
     canAskForUsage: stream && !asksForUsage(wanted),

@@ -31,13 +31,14 @@ export function prepareCount(
     const route = services.routes.choose(request.model, () => affinityOf(parsed.identity[0], request));
     const translation = toChatRequest(request, translationOptionsFor(parsed.identity, route, services));
     const { chat } = translation;
+    const inputSize = inputSizeOf(chat, services.models.present?.find(request.model, chat.model)?.media);
     return {
       model: request.model,
       backendModel: chat.model,
       route,
       chat,
-      counted: countedInputOf(chat),
-      inputSize: inputSizeOf(chat),
+      counted: countedInputOf(chat, inputSize),
+      inputSize,
       leftOut: leftOutOf(translation),
     };
   });

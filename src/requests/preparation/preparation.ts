@@ -16,6 +16,7 @@ import type { Body, Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
 import type { ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
+import { chatUrlFaultOf } from './chat-urls.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import { prepareFrame, readCreateFrame, type CreateFrame, type Past } from './frame.ts';
 import { prepareTurn, type ParsedRequest, type PrepareOptions, type PrepareServices } from './response.ts';
@@ -72,6 +73,8 @@ export interface Preparation {
   count(incoming: Unprepared): Promise<InputToCount>;
   chat(incoming: Unprepared, backend?: RoutedBackend): Promise<PreparedChat>;
   route(incoming: Unprepared): Promise<RoutedChat>;
+  /** Whether `route` looks at what a chat completion lets its backend fetch. */
+  readonly checksUrls: boolean;
   close(): Promise<void>;
 }
 
@@ -111,9 +114,10 @@ export function openPreparation(options: PreparationOptions): Preparation {
     },
     async route(incoming) {
       const { caller, body } = incoming;
-      if (measured(body) !== 'large') return routeChat(body.bytes, caller.identity, services.routes);
+      if (measured(body) !== 'large') return routeChat(body.bytes, caller.identity, services);
       return inThread(incoming, (rpc, request) => rpc.ask('route', request));
     },
+    checksUrls: chatUrlFaultOf(options) !== undefined,
     close: () => thread.close(),
   };
 
@@ -284,6 +288,7 @@ function settingsOf(options: ThreadSettings): ThreadSettings {
     hostedTools: options.hostedTools,
     history: options.history,
     imageUrls: options.imageUrls,
+    authMode: options.authMode,
     compactionModel: options.compactionModel,
     compactionMaxOutputTokens: options.compactionMaxOutputTokens,
     itemMemoryTtlS: options.itemMemoryTtlS,

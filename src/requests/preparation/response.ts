@@ -1,21 +1,26 @@
 import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { UniquePart } from '../../core/ids.ts';
 import { isObject } from '../../core/json.ts';
-import type { ChatRequest } from '../../core/chat.ts';
+import type { ChatPart, ChatRequest } from '../../core/chat.ts';
 import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
 import type { CompactionOptions, CompactionPlan, CompactionSettings } from '../../core/compaction/compaction.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
-import { checkModelSuffix, checkParameters, checkServiceTier } from '../../core/request/bounded-fields.ts';
+import {
+  checkModelSuffix,
+  checkParameters,
+  checkServiceTier,
+  unpricedMedium,
+} from '../../core/request/bounded-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
-import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../../contract/types.ts';
+import type { AuthMode, CreateResponse, HistoryPolicy, ImageUrlPolicy, ModelMedia } from '../../contract/types.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
-import { compactionFor, loadOf, mayCompact } from '../compact.ts';
+import { compactionFor, loadOf, mayCompact, type MediaOption } from '../compact.ts';
 import type { IncomingCreate } from '../incoming.ts';
 import { inputItemsOf, type ItemResolver } from '../item-memory.ts';
 import { leftOutOf } from '../left-out.ts';
@@ -30,6 +35,7 @@ export interface TranslationSettings {
   readonly history: HistoryPolicy;
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
+  readonly authMode: AuthMode;
   readonly usedFields: UsedFields;
 }
 
@@ -103,7 +109,11 @@ function prepareResolved(
   const route = services.routes.choose(model, affinity);
   const settings = services.models.present?.find(model, route.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);
-  const options = translationOptionsFor(identity, route, services);
+  const media = settings?.media;
+  const options = {
+    ...translationOptionsFor(identity, route, services),
+    ...(parsed.needsOutputLimit && { isUnpriced: (part: ChatPart) => isUnpriced(part, media) }),
+  };
   const bounded = parsed.needsOutputLimit ? boundOutput(request, services) : request;
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (parsed.isLimited) {
@@ -112,8 +122,11 @@ function prepareResolved(
     checkParameters(Object.keys(translation.parameters.passed), route.dialect);
   }
   const compacted = mayCompact(bounded)
-    ? compactionOf(bounded, translation, { ...services, ...options, route, affinity, caller: identity[0] })
+    ? compactionOf(bounded, translation, { ...services, ...options, media, route, affinity, caller: identity[0] })
     : undefined;
+  const inputSize = compacted?.inputSize ?? inputSizeOf(translation.chat, media);
+  // Of the model that compacts less may be said.
+  if (parsed.needsOutputLimit && inputSize.unsaid !== undefined) throw unpricedMedium('input');
   return {
     endpoint,
     model,
@@ -127,14 +140,18 @@ function prepareResolved(
     ...(endpoint === 'responses.compact' && { kept: keptOf(request, parsed) }),
     ...(compacted ?? {
       compaction: undefined,
-      inputSize: inputSizeOf(translation.chat),
+      inputSize,
       maxOutputTokens: bounded.max_output_tokens ?? null,
       choices: 1,
     }),
   };
 }
 
-interface CompactionRouting extends CompactionOptions {
+function isUnpriced(part: ChatPart, media: ModelMedia | undefined): boolean {
+  return inputSizeOf({ messages: [{ content: [part] }] }, media).unsaid !== undefined;
+}
+
+interface CompactionRouting extends CompactionOptions, MediaOption {
   readonly estimator: InputEstimator;
   readonly routes: Routes;
   readonly route: Route;

@@ -144,7 +144,7 @@ const service: LargeService = {
       const { edits, ...plan } = prepareChat(parse(received), services);
       return { ...plan, ...digested(received), edits: { plain: edits(false), withUsage: edits(true) } };
     }),
-  route: (request) => answer(request, ({ bytes, identity }, { routes }) => routeChat(bytes, identity, routes)),
+  route: (request) => answer(request, ({ bytes, identity }, services) => routeChat(bytes, identity, services)),
 };
 
 const { receive } = openRpc((message) => {

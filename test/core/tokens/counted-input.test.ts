@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { ChatRequest } from '../../../src/core/chat.ts';
 import { countedInputOf } from '../../../src/core/tokens/counted-input.ts';
-import { MEDIA_TOKENS } from '../../../src/core/tokens/estimate.ts';
 
 describe('countedInputOf', () => {
   const cases: { name: string; chat: Partial<ChatRequest>; texts: string[]; media?: number }[] = [
@@ -66,7 +65,7 @@ describe('countedInputOf', () => {
       const messages = chat.messages ?? [];
       const counted = countedInputOf({ ...chat, messages });
       expect(counted.texts).to.deep.equal(texts);
-      expect(counted.otherTokens).to.equal(messages.length * 4 + 3 + media * MEDIA_TOKENS);
+      expect(counted.otherTokens).to.equal(messages.length * 4 + 3 + media * 1000);
     });
   }
 });

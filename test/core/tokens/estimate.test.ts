@@ -12,7 +12,7 @@ import type { Usage } from '../../../src/contract/types.ts';
 import { loadRecordings, readSaid } from '../../support/recordings.ts';
 
 const FEW_WORDS = 200;
-const TEXT = { textBytes: 1000, media: 0 };
+const TEXT = { textBytes: 1000, mediaTokens: 0 };
 
 function asked(overrides: Partial<ModelCall> = {}): ModelCall {
   return { model: 'm', caller: 'key', inputSize: TEXT, outputLength: 1000, allowedOutputTokens: null, ...overrides };
@@ -31,19 +31,19 @@ describe('an estimate of tokens', () => {
 
   it('begins with a quarter of a token for each byte of input and each character of output', () => {
     expect(inputOf()).to.equal(250);
-    expect(inputOf({ inputSize: { textBytes: 1001, media: 0 } })).to.equal(251);
+    expect(inputOf({ inputSize: { textBytes: 1001, mediaTokens: 0 } })).to.equal(251);
     expect(outputOf({ outputLength: 1001 })).to.equal(251);
     expect(outputOf({ outputLength: 0 })).to.equal(0);
     expect(estimator.estimateUsage(asked())).to.deep.equal(usageOf(250, 250));
   });
 
   it('takes an image or a file for a thousand tokens', () => {
-    expect(inputOf({ inputSize: { textBytes: 1000, media: 2 } })).to.equal(2250);
+    expect(inputOf({ inputSize: { textBytes: 1000, mediaTokens: 2000 } })).to.equal(2250);
   });
 
   it('is what the backend counted for the caller, after its first answer', () => {
-    learn(usageOf(80, 100), { inputSize: { textBytes: 200, media: 0 }, outputLength: 200 });
-    expect(inputOf({ inputSize: { textBytes: 2000, media: 0 } })).to.equal(800);
+    learn(usageOf(80, 100), { inputSize: { textBytes: 200, mediaTokens: 0 }, outputLength: 200 });
+    expect(inputOf({ inputSize: { textBytes: 2000, mediaTokens: 0 } })).to.equal(800);
     expect(outputOf({ outputLength: 2000 })).to.equal(1000);
   });
 
@@ -71,7 +71,35 @@ describe('an estimate of tokens', () => {
   });
 
   it('reserves a thousand tokens for an image', () => {
-    expect(estimator.reserveInput(asked({ inputSize: { textBytes: 1001, media: 2 } }))).to.equal(2251);
+    expect(estimator.reserveInput(asked({ inputSize: { textBytes: 1001, mediaTokens: 2000 } }))).to.equal(2251);
+  });
+
+  describe('of media', () => {
+    const MEDIA = { textBytes: 400, mediaTokens: 1000 };
+    const mediaOf = (overrides?: Partial<ModelCall>) => inputOf({ inputSize: MEDIA, ...overrides }) - 100;
+
+    it('is what the backend counted for the caller beside the text', () => {
+      learn(usageOf(100 + 8500, 0), { inputSize: MEDIA });
+      expect(mediaOf()).to.equal(8500);
+      expect(inputOf()).to.equal(250);
+      expect(estimator.reserveInput(asked({ inputSize: MEDIA }))).to.equal(8600);
+    });
+
+    it('reserves no less than they may count, however few they were before', () => {
+      for (let count = 0; count < 100; count += 1) learn(usageOf(150, 0), { inputSize: MEDIA });
+      expect(mediaOf()).to.equal(50);
+      expect(estimator.reserveInput(asked({ inputSize: MEDIA }))).to.equal(1100);
+    });
+
+    it('moves by a quarter at most for others', () => {
+      for (let count = 0; count < 1000; count += 1) learn(usageOf(1_000_000, 0), { inputSize: MEDIA });
+      expect(mediaOf({ caller: 'other' })).to.be.within(1200, 1250);
+    });
+
+    it('learns nothing of few media beside many words', () => {
+      learn(usageOf(5000, 0), { inputSize: { textBytes: 8000, mediaTokens: 1000 } });
+      expect(mediaOf()).to.equal(1000);
+    });
   });
 
   for (const model of ['M', 'm:latest', 'library/m', 'host:5000/library/M:8b', 'm-2026-01-01']) {
@@ -107,12 +135,12 @@ describe('an estimate of tokens', () => {
   const ignored: { name: string; exchange?: Partial<ModelCall>; usage: Usage }[] = [
     {
       name: 'short texts',
-      exchange: { inputSize: { textBytes: 199, media: 0 }, outputLength: 199 },
+      exchange: { inputSize: { textBytes: 199, mediaTokens: 0 }, outputLength: 199 },
       usage: usageOf(100, 100),
     },
     {
-      name: 'inputs with images, and empty answers',
-      exchange: { inputSize: { textBytes: 1000, media: 1 } },
+      name: 'words beside images, and empty answers',
+      exchange: { inputSize: { textBytes: 1000, mediaTokens: 1000 } },
       usage: usageOf(900, 0),
     },
     { name: 'counts of nothing', usage: usageOf(0, 0) },
@@ -258,7 +286,7 @@ function errorsOf(exchanges: readonly Counted[], teachers: (exchange: Counted) =
     const estimator = createTokenEstimator();
     const { size, outputLength, usage } = exchange;
     for (const other of teachers(exchange)) {
-      const { size = { textBytes: 0, media: 0 }, outputLength } = other;
+      const { size = { textBytes: 0, mediaTokens: 0 }, outputLength } = other;
       estimator.learn(asked({ inputSize: size, outputLength }), other.usage);
     }
     if (size !== undefined) input.push(offBy(estimator.estimateInput(asked({ inputSize: size })), usage.input_tokens));

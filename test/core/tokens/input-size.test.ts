@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ModelMedia } from '../../../src/contract/types.ts';
 import { inputSizeOf } from '../../../src/core/tokens/input-size.ts';
 
 /** Of each message. */
@@ -216,7 +217,146 @@ describe('the size of an input', () => {
   }
   for (const { name, chat, textBytes, media = 0 } of cases) {
     it(`is that ${name}`, () => {
-      expect(inputSizeOf(chat)).to.deep.equal({ textBytes, media });
+      expect(inputSizeOf(chat)).to.include({ textBytes, mediaTokens: media * 1000 });
+    });
+  }
+
+  const SAID: ModelMedia = {
+    image: { base_tokens: 85, unit_tokens: 170, unit_pixels: 512, max_units: 8, low_detail_tokens: 85 },
+    audio: { unit_tokens: 10 },
+    video: { unit_tokens: 260, max_units: 3600 },
+    file: { unit_tokens: 1500, max_units: 100 },
+  };
+  const FILM = 260 * 3600;
+  const PDF = 1500 * 100;
+  const image = (url: string, detail?: string) => ({ type: 'image_url', image_url: { url, detail } });
+  const sound = (data: string) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
+  const file = (file_data: string) => ({ type: 'file', file: { filename: 'a', file_data } });
+  const said: readonly { name: string; part: object; tokens: number }[] = [
+    { name: 'an image of one tile', part: image(dataUrl('image/png', png(128, 64))), tokens: 85 + 170 },
+    { name: 'an image of six', part: image(dataUrl('image/png', png(1100, 600))), tokens: 85 + 6 * 170 },
+    { name: 'a JPEG', part: image(dataUrl('image/jpeg', jpeg(1100, 600))), tokens: 85 + 6 * 170 },
+    { name: 'a WebP', part: image(dataUrl('image/webp', webp(1100, 600))), tokens: 85 + 6 * 170 },
+    { name: 'one of more than the most', part: image(dataUrl('image/png', png(9000, 9000))), tokens: 85 + 8 * 170 },
+    { name: 'one in low detail', part: image(dataUrl('image/png', png(9000, 9000)), 'low'), tokens: 85 },
+    { name: 'one that cannot be read', part: image(IMAGE), tokens: 85 + 8 * 170 },
+    { name: 'one that moves', part: image(dataUrl('image/webp', webp(9, 9, 2))), tokens: 85 + 8 * 170 },
+    { name: 'one by its URL', part: image('https://a.example/a.png'), tokens: 85 + 8 * 170 },
+    { name: 'one that is called otherwise', part: image('some words'), tokens: 85 + 8 * 170 },
+    { name: 'a film in the place of an image', part: image('https://a.example/a.MP4?b'), tokens: FILM },
+    { name: 'the data of one', part: image(`data:video/mp4;base64,${DATA}`), tokens: FILM },
+    { name: 'a document there', part: image(`data:application/pdf;base64,${DATA}`), tokens: PDF },
+    { name: 'two seconds of a WAV', part: sound(wav(2, { rate: 16_000 })), tokens: 20 },
+    { name: 'a WAV of few samples a second', part: sound(wav(60, { rate: 10 })), tokens: 600 },
+    { name: 'ten frames of an MP3', part: sound(mp3(10)), tokens: Math.ceil((10 * 1152 * 10) / 44_100) },
+    { name: 'an MP3 with its title', part: sound(mp3(10, 'title')), tokens: Math.ceil((10 * 1152 * 10) / 44_100) },
+    { name: 'a document', part: file(`data:application/pdf;base64,${DATA}`), tokens: PDF },
+    { name: 'one without a type', part: file(DATA), tokens: PDF },
+    { name: 'one that is called a text', part: file(dataUrl('text/plain', Buffer.from('%PDF-1.7'))), tokens: PDF },
+    { name: 'a text', part: file(`data:text/plain;base64,${DATA}`), tokens: 0 },
+    { name: 'an image in the place of a file', part: file(dataUrl('image/png', png(9, 9))), tokens: 255 },
+  ];
+  for (const { name, part, tokens } of said) {
+    it(`is as many tokens as the operator says of ${name}`, () => {
+      const size = inputSizeOf(ofParts(part), SAID);
+      expect([size.mediaTokens, size.unsaid]).to.deep.equal([tokens, undefined]);
+    });
+  }
+
+  it('has the images that a model made, too', () => {
+    const chat = { messages: [{ role: 'assistant', images: [image(IMAGE), image(IMAGE)] }] };
+    expect(inputSizeOf(chat, { image: { unit_tokens: 7 } })).to.include({ mediaTokens: 14 });
+  });
+
+  const IN_PART = 'messages[0].content[0]';
+  const unsaid: readonly { chat: object; media?: ModelMedia; at: string }[] = [
+    { chat: ofParts(image(IMAGE)), at: `${IN_PART}.image_url.url` },
+    { chat: ofParts({ type: 'input_audio', input_audio: DATA }), at: `${IN_PART}.input_audio` },
+    {
+      chat: ofParts(image('https://a.example/a')),
+      media: { image: { unit_tokens: 1, unit_pixels: 9 } },
+      at: `${IN_PART}.image_url.url`,
+    },
+    {
+      chat: ofParts({ video_url: { url: 'https://a.example/a' } }),
+      media: { image: { unit_tokens: 1 } },
+      at: `${IN_PART}.video_url.url`,
+    },
+    { chat: ofParts(sound(`${mp3(1)}AAAA`)), media: { audio: { unit_tokens: 1 } }, at: `${IN_PART}.input_audio.data` },
+    { chat: ofParts(sound(`-_${wav(1)}`)), media: { audio: { unit_tokens: 1 } }, at: `${IN_PART}.input_audio.data` },
+    { chat: ofParts({ video: ['https://a.example/a'] }), media: SAID, at: `${IN_PART}.video` },
+    { chat: ofParts({ Image_Url: { url: IMAGE } }), media: SAID, at: `${IN_PART}.Image_Url` },
+    {
+      chat: ofParts({ image_url: { url: IMAGE, format: 'video/mp4' } }),
+      media: SAID,
+      at: `${IN_PART}.image_url.format`,
+    },
+    { chat: ofParts({ image_url: { url: ['https://a.example/a'] } }), media: SAID, at: `${IN_PART}.image_url.url` },
+    { chat: { messages: [{ Content: [image(IMAGE)] }] }, media: SAID, at: 'messages[0].Content' },
+    { chat: { messages: [{ content: image(IMAGE) }] }, media: SAID, at: 'messages[0].content' },
+  ];
+  for (const { chat, media, at } of unsaid) {
+    it(`cannot be said for what is at ${at}: ${JSON.stringify(chat).slice(0, 90)}`, () => {
+      expect(inputSizeOf(chat, media).unsaid).to.equal(at);
     });
   }
 });
+
+function dataUrl(type: string, bytes: Buffer): string {
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+function png(width: number, height: number): Buffer {
+  const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452'.padEnd(66, '0'), 'hex');
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes;
+}
+
+/** With a thumbnail of another size before its own. */
+function jpeg(width: number, height: number): Buffer {
+  const frame = (w: number, h: number): Buffer => {
+    const bytes = Buffer.from('ffc0001108000000000301220002110103110100', 'hex');
+    bytes.writeUInt16BE(h, 5);
+    bytes.writeUInt16BE(w, 7);
+    return bytes;
+  };
+  const thumbnail = Buffer.concat([Buffer.from('ffe1001600', 'hex'), frame(1, 1).subarray(0, 19)]);
+  return Buffer.concat([Buffer.from('ffd8', 'hex'), thumbnail, frame(width, height)]);
+}
+
+function webp(width: number, height: number, flags = 0): Buffer {
+  const bytes = Buffer.alloc(30);
+  bytes.write('RIFF', 0);
+  bytes.write('WEBPVP8X', 8);
+  bytes[20] = flags;
+  bytes.writeUIntLE(width - 1, 24, 3);
+  bytes.writeUIntLE(height - 1, 27, 3);
+  return bytes;
+}
+
+/** With sixteen bits a sample; what it says of its bytes per second is not true. */
+function wav(seconds: number, { rate = 8000 } = {}): string {
+  const bytes = Buffer.alloc(seconds * rate * 2);
+  bytes.write('RIFF', 0);
+  bytes.write('WAVEfmt ', 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(1, 22);
+  bytes.writeUInt32LE(rate, 24);
+  bytes.writeUInt32LE(1_000_000_000, 28);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write('data', 36);
+  return bytes.toString('base64');
+}
+
+/** Frames of 128 kbit/s at 44,100 Hz. */
+function mp3(frames: number, title?: string): string {
+  const frame = Buffer.alloc(417);
+  frame.writeUInt32BE(0xff_fb_90_00);
+  const tag = Buffer.alloc(title === undefined ? 0 : 210);
+  if (title !== undefined) tag.write(`ID3\x04\0\0\0\0\x01\x48${title}`, 'latin1');
+  const end = Buffer.alloc(title === undefined ? 0 : 128);
+  end.write(title === undefined ? '' : 'TAG');
+  return Buffer.concat([tag, ...Array.from({ length: frames }, () => frame), end]).toString('base64');
+}

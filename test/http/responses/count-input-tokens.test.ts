@@ -29,6 +29,7 @@ const preparation = openPreparation({
   hostedTools: 'drop',
   history: 'keep',
   imageUrls: 'any',
+  authMode: 'passthrough',
   compactionModel: null,
   compactionMaxOutputTokens: 1000,
   itemMemoryTtlS: 0,

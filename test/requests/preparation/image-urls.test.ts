@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { ApiError } from '../../../src/core/errors.ts';
+import { checkUrls } from '../../../src/requests/preparation/chat-urls.ts';
 import { URL_FAULTS } from '../../../src/requests/preparation/image-urls.ts';
+import { callerOf } from '../../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 
@@ -112,6 +115,69 @@ describe('IMAGE_URLS', () => {
           expect(faultOf?.(text)).to.match(/^must /);
         });
       }
+    }
+  });
+
+  describe('in a chat completion', () => {
+    const faultOf = URL_FAULTS['https-public'];
+    const SOUND = 'AAAA'.repeat(2000);
+    const refused: readonly { at: string; message: object }[] = [
+      {
+        at: 'content[0].image_url.url',
+        message: { content: [{ image_url: { url: 'http://169.254.169.254/latest' } }] },
+      },
+      { at: 'content[1].image_url', message: { content: [{ text: 'x' }, { image_url: 'file:///etc/passwd' }] } },
+      { at: 'content[0].Image_Url.URL', message: { content: [{ Image_Url: { URL: 'http://a.example/' } }] } },
+      { at: 'content[0].video_url.url', message: { content: [{ video_url: { url: '/etc/passwd' } }] } },
+      { at: 'content[0].video[1]', message: { content: [{ video: [PIXEL, 'http://a.example/'] }] } },
+      { at: 'content[0].file.file_data', message: { content: [{ file: { file_data: 'http://a.example/' } }] } },
+      { at: 'content[0].file.file_id', message: { content: [{ file: { file_id: 'gs://bucket/a' } }] } },
+      { at: 'content[0].input_audio.data', message: { content: [{ input_audio: { data: '/etc/passwd' } }] } },
+      { at: 'content[0].new.place', message: { content: [{ new: { place: ' ftp://a.example/' } }] } },
+      { at: 'content.image_url.url', message: { content: { image_url: { url: 'http://a.example/' } } } },
+      { at: 'images[0].image_url.url', message: { images: [{ image_url: { url: 'http://a.example/' } }] } },
+    ];
+    for (const { at, message } of refused) {
+      it(`refuses what the backend may not fetch, by its place: ${at}`, () => {
+        expect(() => checkUrls([{ role: 'user', content: 'Hi' }, message], faultOf ?? expect.fail()))
+          .to.throw(ApiError)
+          .that.includes({ code: 'invalid_request', param: `messages[1].${at}` });
+      });
+    }
+
+    for (const message of [
+      { content: 'see http://127.0.0.1/' },
+      { content: [{ type: 'text', text: 'http://127.0.0.1/' }] },
+      { content: [{ type: 'image_url', image_url: { url: PIXEL, detail: 'low' } }] },
+      { content: [{ type: 'input_audio', input_audio: { data: SOUND, format: 'wav' } }] },
+      { content: [{ type: 'file', file: { file_id: 'file-abc123', filename: 'http://a' } }] },
+      { tool_calls: [{ function: { name: 'f', arguments: '{"url":"http://127.0.0.1/"}' } }] },
+      { content: null, annotations: [{ url_citation: { url: 'http://a.example/' } }] },
+    ]) {
+      it(`takes ${JSON.stringify(message).slice(0, 90)}`, () => {
+        expect(() => checkUrls([message], faultOf ?? expect.fail())).not.to.throw();
+      });
+    }
+
+    for (const { mode, settings, status } of [
+      { mode: 'static', settings: { API_KEYS: 'key-of-a-caller' }, status: 400 },
+      { mode: 'passthrough', settings: {}, status: 200 },
+    ]) {
+      it(`is looked at where the gateway checks the keys: ${mode}`, async () => {
+        const backend = await startScriptedBackend();
+        backend.always({ json: { choices: [{ message: { content: 'A cat.' }, finish_reason: 'stop' }] } });
+        const gateway = await openGateway({
+          UPSTREAM_BASE_URL: backend.baseUrl,
+          AUTH_MODE: mode,
+          IMAGE_URLS: 'data',
+          ...settings,
+        });
+        const messages = [{ role: 'user', content: [{ image_url: { url: 'http://169.254.169.254/latest' } }] }];
+        const reply = await callerOf(gateway.url, 'key-of-a-caller').complete({ model: 'm', messages });
+        expect([reply.status, backend.requests.length]).to.deep.equal([status, status === 200 ? 1 : 0]);
+        await gateway.close();
+        await backend.close();
+      });
     }
   });
 

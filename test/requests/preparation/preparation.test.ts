@@ -34,6 +34,7 @@ const SETTINGS = {
   hostedTools: 'drop',
   history: 'keep',
   imageUrls: 'https-public',
+  authMode: 'passthrough',
   compactionModel: null,
   compactionMaxOutputTokens: 1000,
   maxBodyBytes: 32 * 1024 * 1024,
