@@ -23,6 +23,8 @@ const MAX_HEADERS = 200;
 const MOST_IN_TURN = 16;
 /** Of those that are the first of their connection, since nobody knows how many more come. */
 const FIRST_IN_TURN = 4;
+/** Of one connection: with 50 bytes each, a client that pipelines would fill the memory. */
+const MOST_WAITING = 128;
 
 export interface HttpServerOptions {
   readonly upgrades?: (req: IncomingMessage) => boolean;
@@ -55,12 +57,20 @@ export function createHttpServer(
     req.url = target;
     listener(req, res);
   };
-  const known = new WeakSet<Socket>();
+  const waitingOn = new WeakMap<Socket, number>();
   const [takeFirstTurn, takeTurn] = [spreadOverTurns(FIRST_IN_TURN), spreadOverTurns(MOST_IN_TURN)];
   const serveInTurn = (req: IncomingMessage, res: ServerResponse): void => {
-    const take = known.has(req.socket) ? takeTurn : takeFirstTurn;
-    known.add(req.socket);
-    take(req.headers.authorization ?? '', () => serve(req, res));
+    const { socket } = req;
+    const waiting = waitingOn.get(socket);
+    // Whoever pipelines has to expect it (RFC 9112, section 9.3.2).
+    if (waiting === MOST_WAITING) socket.destroy();
+    if (socket.destroyed) return;
+    waitingOn.set(socket, (waiting ?? 0) + 1);
+    const take = waiting === undefined ? takeFirstTurn : takeTurn;
+    take(req.headers.authorization ?? socket.remoteAddress ?? '', () => {
+      waitingOn.set(socket, (waitingOn.get(socket) ?? 0) - 1);
+      if (!socket.destroyed) serve(req, res);
+    });
   };
   const server = nodeHttp.createServer(
     {

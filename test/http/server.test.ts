@@ -159,6 +159,20 @@ describe('createHttpServer', () => {
     expect(served).to.have.lengthOf(101);
   });
 
+  it('closes a connection on which more requests wait than it may have, and serves none of them', async () => {
+    const connection = new Socket();
+    for (let n = 0; n < 200; n += 1) {
+      const req = incoming(connection, `/${n}`);
+      server.emit('request', req, new ServerResponse(req));
+    }
+    const begun = served.length;
+    expect(connection.destroyed).to.equal(true);
+    const one = incoming(new Socket(), '/one');
+    server.emit('request', one, new ServerResponse(one));
+    while (!served.includes('/one')) await new Promise(setImmediate);
+    expect(served.slice(begun)).to.deep.equal(['/one']);
+  });
+
   it('lets nobody wait for the many requests of another key', async () => {
     const connection = new Socket();
     const many = Array.from({ length: 100 }, (_, n) => incoming(connection, `/${n}`, 'many'));
