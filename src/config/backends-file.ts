@@ -3,8 +3,8 @@ import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
 import type { Dialect, DialectParameters } from '../core/dialects.ts';
 import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes.ts';
-import { lazily } from '../core/lazily.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
+import { compileBySize } from './json-file.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
 import type { Environment } from './settings.ts';
 import { readTableFile, type TableFile } from './table-file.ts';
@@ -61,7 +61,7 @@ export function parametersOf(dialect: Dialect, table: BackendTable | null): Dial
 }
 
 /** Compiling takes as long as the rest of a start. */
-const compileBackendList = lazily(() => openAjv({ allErrors: true }).compile<BackendList>(schema));
+const compileBackendList = compileBySize((allErrors) => openAjv({ allErrors }).compile<BackendList>(schema));
 
 function findRepeated(backends: readonly ListedBackend[]): readonly string[] {
   const names = backends.map(({ name }) => name);

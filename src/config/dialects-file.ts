@@ -3,8 +3,7 @@ import createResponseSchema from '../../schemas/create-response.json' with { typ
 import schema from '../../schemas/dialects.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
-import { readJsonFile } from './json-file.ts';
-import { lazily } from '../core/lazily.ts';
+import { compileBySize, readJsonFile } from './json-file.ts';
 import { openAjv } from '../contract/ajv.ts';
 import type { OwnDialects } from '../contract/types.ts';
 
@@ -20,9 +19,9 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
     dialects: new Map(),
     problems: lines.map((line) => `DIALECTS_FILE: ${line}`),
   });
-  const { value, problem } = readJsonFile(path);
+  const { value, characters, problem } = readJsonFile(path);
   if (problem !== undefined) return refuse(problem);
-  const isOwnDialects = compileOwnDialects();
+  const isOwnDialects = compileOwnDialects(characters);
   if (!isOwnDialects(value)) return refuse(...new Set(isOwnDialects.errors?.map(describe)));
   const builtIn = Object.keys(value).filter(isDialectName);
   if (builtIn.length > 0) return refuse(...builtIn.map((name) => `${name} is the name of a built-in kind of backend`));
@@ -40,9 +39,9 @@ export function unknownDialect({ dialects }: DialectsFile): string {
 }
 
 /** Compiling takes as long as the rest of a start. */
-const compileOwnDialects = lazily(() =>
+const compileOwnDialects = compileBySize((allErrors) =>
   openAjv({
-    allErrors: true,
+    allErrors,
     allowUnionTypes: true,
     discriminator: true,
     schemas: [createResponseSchema, responseSchema],

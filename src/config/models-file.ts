@@ -4,9 +4,9 @@ import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { ModelTable } from '../contract/types.ts';
 import type { DialectParameters } from '../core/dialects.ts';
-import { lazily } from '../core/lazily.ts';
 import { createModels, type Models } from '../core/models.ts';
 import { isPassed } from '../core/request/parameters.ts';
+import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks what the operator says of models. Does not throw. */
@@ -21,9 +21,9 @@ export function readModelsFile(path: string | undefined, dialect: DialectParamet
 }
 
 /** Compiling takes as long as the rest of a start. */
-const compileModelTable = lazily(() =>
+const compileModelTable = compileBySize((allErrors) =>
   openAjv({
-    allErrors: true,
+    allErrors,
     allowUnionTypes: true,
     discriminator: true,
     schemas: [createResponseSchema, responseSchema],

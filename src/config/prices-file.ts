@@ -1,8 +1,8 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
-import { lazily } from '../core/lazily.ts';
 import { createPrices, type Prices } from '../core/money/pricing.ts';
+import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
@@ -25,4 +25,4 @@ function nameOf({ service_tier, above_tokens }: Pick<PriceTier, 'service_tier' |
   return JSON.stringify([service_tier, above_tokens]);
 }
 
-const compilePriceTable = lazily(() => openAjv({ allErrors: true }).compile<PriceTable>(schema));
+const compilePriceTable = compileBySize((allErrors) => openAjv({ allErrors }).compile<PriceTable>(schema));

@@ -2,7 +2,7 @@ import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/types.ts';
 import { isAsSaid, type ValueSchema } from './check-setting.ts';
 import { isGone } from './gone-settings.ts';
-import { readValueFile } from './value-file.ts';
+import { linesOf, readSmallFile } from './value-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -141,8 +141,9 @@ function addFromFiles(texts: Map<string, string>, env: Environment): Problem[] {
     const isList = PROPERTIES.get(name)?.type === 'array';
     const present = texts.get(name);
     if (present !== undefined && !isList) return refuse(`must not be set beside ${name}`);
-    const { lines, problem } = readValueFile(path);
+    const { text, problem } = readSmallFile(path);
     if (problem !== undefined) return refuse(problem);
+    const lines = linesOf(text);
     const read = isList ? `${present ?? ''} ${lines.join(' ')}` : lines.join('\n').trim();
     if (read === '') return refuse('is empty');
     texts.set(name, read);

@@ -13,7 +13,7 @@ export interface TableFile<Content> {
 interface TableFileOptions<Table, Content> {
   readonly setting: string;
   readonly path: string | undefined;
-  readonly compile: () => ValidateFunction<Table>;
+  readonly compile: (characters: number) => ValidateFunction<Table>;
   /** Returns mistakes that the schema does not find. */
   readonly check?: (table: Table) => readonly string[];
   readonly create: (table: Table) => Content;
@@ -23,9 +23,9 @@ interface TableFileOptions<Table, Content> {
 export function readTableFile<Table, Content>(options: TableFileOptions<Table, Content>): TableFile<Content> {
   const { setting, path, compile, check = () => [], create } = options;
   if (path === undefined) return { content: null, problems: [] };
-  const { value, problem } = readJsonFile(path);
+  const { value, characters, problem } = readJsonFile(path);
   if (problem !== undefined) return refuse(setting, [problem]);
-  const isTable = compile();
+  const isTable = compile(characters);
   if (!isTable(value)) return refuse(setting, [...new Set(isTable.errors?.map(describe))]);
   const mistakes = check(value);
   return mistakes.length === 0 ? { content: create(value), problems: [] } : refuse(setting, mistakes);

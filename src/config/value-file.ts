@@ -2,19 +2,26 @@ import { readFileSync, statSync } from 'node:fs';
 
 const MAX_BYTES = 1_048_576;
 
-export type ValueFile =
-  | { readonly lines: readonly string[]; readonly problem?: undefined }
-  | { readonly lines?: undefined; readonly problem: string };
+type SmallFile =
+  | { readonly text: string; readonly problem?: undefined }
+  | { readonly text?: undefined; readonly problem: string };
 
-/** Returns the lines of a file that holds a value, without comments, or the problem in words that follow a name. Does not throw. */
-export function readValueFile(path: string): ValueFile {
+/** Returns the text of a file of at most 1 MiB, or the problem in words that follow a name. Does not throw. */
+export function readSmallFile(path: string): SmallFile {
   try {
-    if (statSync(path).size > MAX_BYTES) return { problem: `is larger than ${MAX_BYTES} bytes` };
-    const lines = readFileSync(path, 'utf8').split('\n');
-    return { lines: lines.filter((line) => !line.trimStart().startsWith('#')) };
+    const stats = statSync(path);
+    // Reading a pipe would block the process until something writes to it.
+    if (!stats.isFile()) return { problem: 'is not a file' };
+    if (stats.size > MAX_BYTES) return { problem: `is larger than ${MAX_BYTES} bytes` };
+    return { text: readFileSync(path, 'utf8') };
   } catch {
     return { problem: 'cannot be read' };
   }
+}
+
+/** Returns the lines of a file that holds a value, without comments. */
+export function linesOf(text: string): readonly string[] {
+  return text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
 }
 
 const KEY = /^[\x21-\x7e]{1,4096}$/;
@@ -26,7 +33,8 @@ export function isKey(text: string): boolean {
 
 /** Returns the key in a file, which may be read again and again; undefined where it holds none now. Does not throw. */
 export function readKeyFile(path: string): string | undefined {
-  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  const text = isFile ? readValueFile(path).lines?.join('\n').trim() : undefined;
-  return text !== undefined && isKey(text) ? text : undefined;
+  const key = linesOf(readSmallFile(path).text ?? '')
+    .join('\n')
+    .trim();
+  return isKey(key) ? key : undefined;
 }

@@ -299,6 +299,7 @@ describe('readConfig', () => {
       problem: 'API_KEYS: apply only with AUTH_MODE=static; set it, or remove them',
     },
     { env: { ...STATIC, API_KEYS_FILE: '/nowhere/keys' }, problem: 'API_KEYS_FILE: cannot be read' },
+    { env: { ...STATIC, API_KEYS_FILE: '/dev/zero' }, problem: 'API_KEYS_FILE: is not a file' },
     {
       env: { ...BACKEND, UPSTREAM_API_KEY: 'canary' },
       problem:

@@ -163,6 +163,13 @@ describe('PRICES_FILE', () => {
     expect(problems.at(-1)).to.equal('PRICES_FILE: has 10 more mistakes');
   });
 
+  it('tells only the first mistake of a large file, since all of them together would take minutes', () => {
+    writeModels(Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`m${index}`, 1])));
+    expect(problemsOf({ PRICES_FILE: path })).to.deep.equal([
+      'PRICES_FILE: models is not valid. The prices by model name, or by a pattern in which * matches any text.',
+    ]);
+  });
+
   it('has lines of bounded length, whatever the names in it', () => {
     writeModels({ ['x'.repeat(100_000)]: 1 });
     for (const line of problemsOf({ PRICES_FILE: path })) expect(line.length).to.be.below(400);
