@@ -1,12 +1,11 @@
 /** Posts alerts as https://www.standardwebhooks.com describes it. */
 
 import { createHmac } from 'node:crypto';
-import { isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent } from 'undici';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
-import { isPrivateAddress } from '../requests/preparation/image-urls.ts';
 
 export interface Webhook {
   /** Whether one more alert may wait. */
@@ -161,6 +160,25 @@ function lookUpAllowed(options: WebhookOptions): LookupFunction {
 
 /** Without TLS only to the own network. Names are checked when they have been resolved. */
 function addressFault(address: string, url: string): string | undefined {
-  if (url.startsWith('https:') || isIP(address) === 0 || isPrivateAddress(address)) return undefined;
+  if (url.startsWith('https:') || isIP(address) === 0) return undefined;
+  if (OWN_NETWORKS.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return undefined;
   return 'ALERT_WEBHOOK_URL leads to a public address without https://';
 }
+
+/**
+ * What no router of the internet passes on: loopback, private, shared and link-local addresses. An IPv6 address that embeds an
+ * IPv4 one (RFC 4291, 6052, 3056) leads where that leads.
+ */
+const OWN_NETWORKS = new BlockList();
+for (const [address, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+  ['::1', 128],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const)
+  OWN_NETWORKS.addSubnet(address, prefix, isIPv6(address) ? 'ipv6' : 'ipv4');

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import { expect } from 'chai';
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIPv6, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { openWebhook, type Webhook, type WebhookOptions } from '../../src/alerts/webhook.ts';
 import type { Alert } from '../../src/contract/types.ts';
@@ -168,12 +168,25 @@ describe('the webhook', () => {
     { name: 'a public address', url: 'http://8.8.8.8/' },
     { name: 'a public address of IPv6', url: 'http://[2001:4860:4860::8888]/' },
     { name: 'a name of a public address', url: 'http://a.test/', at: '8.8.8.8' },
+    { name: 'a public address within one of IPv6', url: 'http://[::ffff:8.8.8.8]/' },
+    { name: 'a name of a public address behind NAT64', url: 'http://a.test/', at: '64:ff9b::808:808' },
+    { name: 'a name of a public address behind 6to4', url: 'http://a.test/', at: '2002:808:808::1' },
+    {
+      name: 'a name with two addresses, of which one is public',
+      url: 'http://a.test/',
+      at: '127.0.0.1',
+      also: '8.8.8.8',
+    },
   ];
-  for (const { name, at = '', url } of cases) {
+  for (const { name, at = '', also, url } of cases) {
     it(`does not connect to ${name} without TLS`, async () => {
       const other = open({
         url,
-        lookup: (_host, _how, callback) => callback(null, [{ address: at, family: 4 }]),
+        lookup: (_host, _how, callback) =>
+          callback(
+            null,
+            [at, also ?? at].map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
+          ),
       });
       other.send('alert_1', ALERT);
       await until(() => logged.length === 1);

@@ -39,7 +39,7 @@ function isPrivateName(host: string): boolean {
 }
 
 /** Returns whether an IP address is none of the public internet. */
-export function isPrivateAddress(address: string): boolean {
+function isPrivateAddress(address: string): boolean {
   const family = isIPv6(address) ? 'ipv6' : 'ipv4';
   return RESERVED.check(address, family) || (family === 'ipv6' && !GLOBAL_V6.check(address, 'ipv6'));
 }
