@@ -351,30 +351,43 @@ type Rests = Pick<Aftermath, 'calls' | 'lives' | 'keys'>;
 
 /** Where all of them rest, the best is tried all the same. */
 function doAllRest(call: Call, rests: Rests): boolean {
-  return ['a', 'b'].every((backend) => isResting(backend, call, rests) || hasFailedOften(backend, call, rests));
+  return ['a', 'b'].every((backend) =>
+    [isResting, hasFailedOften, isOnTrial].some((isLeftAlone) => isLeftAlone(backend, call, rests)),
+  );
+}
+
+/** After a rest one request tries the backend, and others are not sent there before it has answered. */
+function isOnTrial(backend: string, call: Call, rests: Rests): boolean {
+  const here = callsAt(backend, call, rests);
+  const hasRested = here.some(({ ending, endedAtMs = Infinity }) => {
+    return ending !== undefined && RESTING.has(ending) && endedAtMs <= call.startedAtMs;
+  });
+  return hasRested && here.some((other) => other !== call && isDuring(other, call.startedAtMs));
+}
+
+function isDuring({ startedAtMs, endedAtMs = Infinity }: Call, atMs: number): boolean {
+  return startedAtMs <= atMs && atMs <= endedAtMs;
 }
 
 /** Failures that requests may have provoked are reason enough once there are three in a row. Whose they were, the backend knows better. */
-function hasFailedOften(backend: string, call: Call, { calls, lives }: Rests): boolean {
-  const failuresAtMs = calls
+function hasFailedOften(backend: string, call: Call, rests: Rests): boolean {
+  const failuresAtMs = callsAt(backend, call, rests)
     .filter(({ ending }) => ending !== undefined && Object.hasOwn(FAILURES, ending))
-    .filter((other) => other.backend === backend && lives[other.life]?.process === lives[call.life]?.process)
     .map(({ endedAtMs = Infinity }) => endedAtMs)
     .filter((endedAtMs) => endedAtMs <= call.startedAtMs);
   return failuresAtMs.length >= 3 && call.startedAtMs - Math.max(...failuresAtMs) < FIRST_REST_MS;
 }
 
 /** Whether the backend may have rested for this long when `call` begins: what happens within one millisecond has no order. */
-function isResting(backend: string, call: Call, { calls, lives, keys }: Rests, forMs = 0): boolean {
-  const here = calls.filter(
-    (other) => other.backend === backend && lives[other.life]?.process === lives[call.life]?.process,
-  );
+function isResting(backend: string, call: Call, rests: Rests, forMs = 0): boolean {
+  const here = callsAt(backend, call, rests);
   return here.some(({ ending, endedAtMs: atMs = Infinity, isWhole }) => {
     // A limit of the caller's own key says nothing to others.
-    const rests = ending !== undefined && RESTING.has(ending) && !(keys === 'passthrough' && ending === 'answers 429');
+    const isReason =
+      ending !== undefined && RESTING.has(ending) && !(rests.keys === 'passthrough' && ending === 'answers 429');
     // A request that ends before the reason of its refusal has come says nothing of the backend.
     const restedMs = call.startedAtMs - atMs;
-    if (!rests || !isWhole || restedMs < forMs || restedMs >= FIRST_REST_MS) return false;
+    if (!isReason || !isWhole || restedMs < forMs || restedMs >= FIRST_REST_MS) return false;
     // Whoever else is answered there meanwhile may end the rest, and does so for certain if its request began after the failure. What
     // has not ended yet may not have been answered before.
     const mustRest = forMs > 0;
@@ -385,6 +398,11 @@ function isResting(backend: string, call: Call, { calls, lives, keys }: Rests, f
         endedAtMs >= atMs,
     );
   });
+}
+
+/** The calls of the same process at this backend, which knows of no others. */
+function callsAt(backend: string, { life }: Call, { calls, lives }: Rests): readonly Call[] {
+  return calls.filter((other) => other.backend === backend && lives[other.life]?.process === lives[life]?.process);
 }
 
 async function findWrongBooks(
