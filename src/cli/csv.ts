@@ -44,7 +44,7 @@ function toCell(value: CsvValue): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A spreadsheet would run a text that begins so, and callers choose the names of models. */
+/** A spreadsheet would run a text that begins so, full-width too, and callers choose the names of models. */
 function withoutFormula(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) && !/^-\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
+  return /^[=+\-@\t\r]/.test(text.slice(0, 1).normalize('NFKC')) && !/^-\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
 }

@@ -286,7 +286,7 @@ export type Headers = Readonly<Record<string, string>>;
  */
 export interface CreateKey {
   /**
-   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
    */
   name: string;
   /**
@@ -324,7 +324,7 @@ export interface KeyLimitsChange {
  */
 export interface UpdateKey {
   /**
-   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
    */
   name?: string;
   /**
@@ -565,7 +565,7 @@ export interface Rejection {
  */
 export interface CreateGroup {
   /**
-   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
    */
   name: string;
   /**
@@ -584,7 +584,7 @@ export interface CreateGroup {
  */
 export interface UpdateGroup {
   /**
-   * The name of the key or of the group, for people. No other key, or no other group, has it.
+   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
    */
   name?: string;
   /**

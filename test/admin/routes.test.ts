@@ -5,6 +5,8 @@ import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import type { AdminGroup, AdminKey, IssuedKey } from '../../src/contract/types.ts';
+import { openStore } from '../../src/store/open.ts';
+import { newKeyDraft } from '../support/keys.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { compileSchema } from '../support/schemas.ts';
@@ -510,6 +512,14 @@ describe('the admin API', () => {
     });
   });
 
+  it('leaves a key the name that it has, though it could not be given any more', async () => {
+    const store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30 });
+    const { keyId } = await store.createKey(newKeyDraft({ name: 'a\u202eb' }));
+    gateway = await openGateway({ AUTH_MODE: 'managed', ADMIN_TOKEN }, { store });
+    const changed = await change(`PATCH /keys/${encodeURIComponent('a\u202eb')}`, { disabled: true });
+    expect(changed).to.include({ id: keyId, name: 'a\u202eb', status: 'disabled' });
+  });
+
   describe('a wrong request', () => {
     const long = (length: number) => 'x'.repeat(length);
     const create = (name: string, value: unknown) => ({ line: 'POST /keys', body: { name: 'k', [name]: value } });
@@ -525,10 +535,12 @@ describe('the admin API', () => {
       { line: 'POST /keys', body: [], param: '' },
       { line: 'POST /keys', body: 'name', param: '' },
       { line: 'POST /keys', body: null, param: '' },
-      ...['', long(101), 'a\nb', '\u{1b}[2J', 7, null, ['k']].map((name) => ({
-        ...create('name', name),
-        param: 'name',
-      })),
+      ...['', long(101), 'a\nb', '\u{1b}[2J', 'a\u202eb', 'a\u2028b', 'a\u2066b', 'a\u200bb', 7, null, ['k']].map(
+        (name) => ({
+          ...create('name', name),
+          param: 'name',
+        }),
+      ),
       ...['2027-01-01', 1.5, -1, 1e12, true].map((at) => ({ ...create('expires_at', at), param: 'expires_at' })),
       ...['demo', [], Array.from({ length: 101 }, () => 'm')].map((list) => ({
         ...create('models', list),

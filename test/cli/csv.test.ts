@@ -51,7 +51,9 @@ describe('parseCsv', () => {
   }
 
   it('reads what was written', () => {
-    const cell = fc.string({ unit: 'binary' }).filter((text) => !/^[=+\-@\t\r\u{feff}]/u.test(text));
+    const cell = fc
+      .string({ unit: 'binary' })
+      .filter((text) => !/^[=+\-@\t\r\u{feff}]/u.test(text.slice(0, 1).normalize('NFKC')));
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1 }), (rows) => {
         const written = rows.map(formatCsvLine).join('\n');
@@ -68,7 +70,7 @@ describe('formatCsvLine', () => {
     expect(formatCsvLine(['a', 'b,c', 'd"e', 'f\ng', null, 7, '-2.50'])).to.equal('a,"b,c","d""e","f\ng",,7,-2.50');
   });
 
-  for (const text of ['=1+1', '+1', '-x', '@sum', '\tx']) {
+  for (const text of ['=1+1', '+1', '-x', '@sum', '\tx', '\uff1d1+1', '\uff0b1', '\uff0dx', '\uff20sum', '\ufe661']) {
     it(`lets no spreadsheet run ${JSON.stringify(text)}`, () => {
       expect(formatCsvLine([text])).to.equal(`'${text}`);
     });
