@@ -100,7 +100,7 @@ describe('a response with a compaction', () => {
       machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: 'small' }, outputLength: 30 });
       tell(machine.addCompaction('sealed', { isLast: false }));
       tell(code === 'request_cancelled' ? machine.cancel() : machine.fail(new ApiError(code)));
-      expect(machine.reported).to.deep.equal({ usage: null, gaps: [], model: 'small' });
+      expect(machine.reported).to.deep.include({ usage: null, gaps: [], model: 'small' });
       expect(expectWellFormed(events).usage).to.equal(null);
     });
   }

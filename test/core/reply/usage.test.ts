@@ -212,7 +212,7 @@ describe('readReported', () => {
   it('adds up two requests, of which each can lack a half', () => {
     const one = readReported(NOTHING_REPORTED, { model: 'a', usage: { prompt_tokens: 12 } }, undefined);
     const other = readReported(NOTHING_REPORTED, { usage: plain }, undefined);
-    expect(sumOfReported(one, other)).to.deep.equal({ usage: counts(24, 0, 5, 0, 29), gaps: ['output'], model: 'a' });
+    expect(sumOfReported(one, other)).to.deep.include({ usage: counts(24, 0, 5, 0, 29), gaps: ['output'], model: 'a' });
     expect(sumOfReported(one, NOTHING_REPORTED).usage).to.equal(null);
     expect(sumOfReported(NOTHING_REPORTED, one).usage).to.equal(null);
   });

@@ -157,7 +157,7 @@ describe('a supervisor of workers', () => {
 
   it('asks those that listen whether they are stuck', async () => {
     await start();
-    await passTime(5000);
+    await passTime(1000);
     expect(puppets.map(({ asked }) => asked)).to.deep.equal([['ping'], ['ping']]);
   });
 
