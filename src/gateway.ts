@@ -266,7 +266,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     async probe() {
       if (isManaged) return (await hasNoKeys(accounts)) ? NO_KEY_YET : undefined;
       if (keyOwner !== 'caller' || isDemo) return undefined;
-      const warnings = await Promise.all(backends.specs.map((spec) => probeKeys(spec.baseUrl)));
+      const warnings = await Promise.all(backends.specs.map((spec) => probeKeys(spec)));
       return warnings.find((warning) => warning !== undefined);
     },
     reload: (env) => files.reload(env),

@@ -4,7 +4,7 @@ import { openWebhook, type WebhookOptions } from './webhook.ts';
 
 export interface OpenAlertsOptions extends Omit<AlertsOptions, 'openWebhook' | 'everyMs'> {
   /** Null sends nothing. */
-  readonly webhook: Pick<WebhookOptions, 'url' | 'secret'> | null;
+  readonly webhook: Pick<WebhookOptions, 'url' | 'secret' | 'proxy'> | null;
   /** Whether metrics show the readings. */
   readonly isCounted: boolean;
   readonly lookup: LookupFunction;

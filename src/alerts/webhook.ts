@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
 
@@ -19,6 +19,8 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly url: string;
   readonly secret: string;
+  /** On the way to it. */
+  readonly proxy?: { readonly url: string };
   readonly nowMs: () => number;
   readonly log: WebhookLog;
   readonly count: (alert: Alert, result: AlertResult) => void;
@@ -46,7 +48,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** Opens the webhook. Alerts are posted one after the other. */
 export function openWebhook(options: WebhookOptions): Webhook {
   const { url, log, count } = options;
-  let agent: Agent | undefined;
+  let agent: Dispatcher | undefined;
   const closing = new AbortController();
   const waiting: Waiting[] = [];
   let sending: Promise<void> | undefined;
@@ -78,7 +80,8 @@ export function openWebhook(options: WebhookOptions): Webhook {
 
   /** Returns what went wrong. */
   async function post(id: string, body: string): Promise<string | undefined> {
-    const fault = addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), url);
+    const fault =
+      options.proxy === undefined ? addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), url) : proxyFault(url);
     if (fault !== undefined) return fault;
     const timestamp = String(Math.floor(options.nowMs() / 1000));
     const late = new AbortController();
@@ -86,10 +89,15 @@ export function openWebhook(options: WebhookOptions): Webhook {
     try {
       // Loaded with the first alert, because it would be a tenth of a start.
       const undici = await import('undici');
-      agent ??= new undici.Agent({
-        connections: 1,
-        connect: { timeout: ANSWER_WITHIN_MS, lookup: lookUpAllowed(options) },
-      });
+      agent ??=
+        options.proxy === undefined
+          ? new undici.Agent({ connections: 1, connect: { timeout: ANSWER_WITHIN_MS, lookup: lookUpAllowed(options) } })
+          : new undici.ProxyAgent({
+              uri: options.proxy.url,
+              connections: 1,
+              connectTimeout: ANSWER_WITHIN_MS,
+              proxyTls: { lookup: options.lookup },
+            });
       const { statusCode, body: answer } = await undici.request(url, {
         method: 'POST',
         dispatcher: agent,
@@ -156,6 +164,12 @@ function lookUpAllowed(options: WebhookOptions): LookupFunction {
       else callback(null, first.address, first.family);
     });
   };
+}
+
+/** Behind a proxy nobody here knows the address. */
+function proxyFault(url: string): string | undefined {
+  if (url.startsWith('https:')) return undefined;
+  return 'ALERT_WEBHOOK_URL leads through a proxy without https:// (NO_PROXY names hosts of the own network)';
 }
 
 /** Without TLS only to the own network. Names are checked when they have been resolved. */

@@ -394,7 +394,7 @@ function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
     // A key in a file changes while the backend stays.
     (one.apiKeyFile !== undefined || one.apiKey === other.apiKey) &&
     one.upstreamDialect === other.upstreamDialect &&
-    isDeepStrictEqual(one.timeouts, other.timeouts)
+    isDeepStrictEqual([one.timeouts, one.proxy], [other.timeouts, other.proxy])
   );
 }
 

@@ -7,6 +7,26 @@ const NO_CERTIFICATE = 'The TLS certificate of the backend was not accepted.';
 /** By the code of the failure: what the caller is told, and what the operator can do. */
 const UNREACHABLE: readonly (readonly [code: RegExp, words: string, advice: string])[] = [
   [
+    /^PROXY_407$/,
+    'The proxy on the way to the backend wants a user name and a password.',
+    'Write them into the URL of the proxy.',
+  ],
+  [
+    /^PROXY_4/,
+    'The proxy on the way to the backend refused the connection.',
+    'Allow the backend there, or name its host in NO_PROXY.',
+  ],
+  [
+    /^PROXY_\d/,
+    'The proxy could not reach the backend.',
+    'Is the address right, as the proxy sees it? What goes without the proxy is named in NO_PROXY.',
+  ],
+  [
+    /^PROXY_/,
+    'The proxy on the way to the backend could not be reached.',
+    'Does it run, and is its address right? What goes without the proxy is named in NO_PROXY.',
+  ],
+  [
     /^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/,
     'The backend did not accept a connection in time.',
     'Is the address right, and does no firewall drop what goes there?',
@@ -50,7 +70,7 @@ const UNREACHABLE: readonly (readonly [code: RegExp, words: string, advice: stri
 export const SWITCHED = 'The backend switched to another protocol.';
 
 /** These happen only before a connection is made. A tunnel may have reported it open too early. */
-const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
+const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_|PROXY_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
 /** No descriptor or no memory for another socket is left. */
 const OWN_LACK = /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM)$/;
@@ -93,6 +113,14 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
 function isNotHttp(cause: Error, code: string): boolean {
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'ERR_ASSERTION') return true;
   return (cause.name === 'HTTPParserError' || code.startsWith('HPE_')) && !cause.message.includes('EOF');
+}
+
+/** Returns the error for a proxy that answers with this status in the place of the backend, or that fails with this error. */
+export function proxyFailure(cause: unknown): Error {
+  const isTold = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('PROXY_');
+  if (isTold) return cause;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
+  return Object.assign(new Error('the proxy failed', { cause }), { code: `PROXY_${String(code)}` });
 }
 
 /** Returns the error for a backend that is too slow. */

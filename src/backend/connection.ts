@@ -1,12 +1,11 @@
-import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Dispatcher, Pool } from 'undici';
 // To load all of undici takes a sixth of the CPU of a start. It does not export its pool by itself.
 import UndiciPool from 'undici/lib/dispatcher/pool.js';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import { connectionFailure, timedOut, type ConnectionPhase } from './connection-failures.ts';
-import { lookUp } from './lookup.ts';
+import { connectionFailure, proxyFailure, timedOut, type ConnectionPhase } from './connection-failures.ts';
+import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createReuse, createReusedClient, type Reuse } from './reuse.ts';
 
@@ -53,40 +52,58 @@ const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-export interface PoolOptions {
-  readonly connectTimeoutMs: number;
+export interface PoolOptions extends OutboundOptions {
   /** What is known of other connections to this backend. */
   readonly reuse?: Reuse;
-  readonly lookup?: LookupFunction;
 }
 
+export type BackendPool = Pool & Pick<Outbound, 'relay'>;
+
 /** Opens the connections to one backend. Each request has its own limits of time. */
-export function openPool(
-  origin: string,
-  { connectTimeoutMs, reuse = createReuse(), lookup = lookUp }: PoolOptions,
-): Pool {
-  return new UndiciPool(origin, {
+export function openPool(origin: string, { reuse = createReuse(), ...options }: PoolOptions): BackendPool {
+  const { connect, relay } = createOutbound(origin, options);
+  const pool = new UndiciPool(origin, {
     factory: (url, options) => createReusedClient(url, options, reuse),
     connections: null,
     // One request per connection: its abort closes a socket, and its pause holds up no other
     // request.
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: connectTimeoutMs, lookup },
+    connect: (_target, callback) => connect(callback),
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  return Object.assign(pool, { relay });
 }
 
 /** Resolves with the status and headers of the answer. Throws ApiError, or the signal's reason. */
-export function openConnection(dispatcher: Dispatcher, options: ConnectionOptions): Promise<BackendConnection> {
+export function openConnection(
+  pool: Dispatcher & Partial<BackendPool>,
+  options: ConnectionOptions,
+): Promise<BackendConnection> {
   options.signal.throwIfAborted();
   const connection = new UndiciConnection(options);
-  const { path, headers, body } = options;
+  const { relay } = pool;
+  const { body } = options;
+  const path = relay === undefined ? options.path : relay.origin + options.path;
+  const headers = relay === undefined ? options.headers : { ...options.headers, ...relay.headers };
   const sent =
     body === null ? { method: 'GET' as const, body, headers } : { method: 'POST' as const, ...toSent(body, headers) };
-  dispatcher.dispatch({ path, ...sent }, connection);
+  pool.dispatch({ path, ...sent }, connection);
   return connection.opened;
+}
+
+/** Returns the whole answer; undefined for one of more bytes. Throws as `pipe` does. */
+export async function readWhole(connection: BackendConnection, maxBytes: number): Promise<Buffer | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  await connection.pipe((bytes = new Uint8Array()) => {
+    pieces.push(bytes);
+    length += bytes.length;
+    if (length > maxBytes) connection.release();
+    return undefined;
+  });
+  return length > maxBytes ? undefined : Buffer.concat(pieces);
 }
 
 /** A large body is written in pieces as the backend reads them, so that others have their turn between them. */
@@ -179,6 +196,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
     if (status < 200) return;
+    if (status === 407) return this.#fail(connectionFailure(proxyFailure(status), 'connecting'));
     this.status = status;
     this.headers = headers;
     this.#resolveOpened(this);

@@ -9,6 +9,8 @@ import { toSafeText } from './safe-text.ts';
 export interface SettingNames {
   readonly key: string;
   readonly address: string;
+  /** Of a proxy that reads what passes, and that may answer by itself. */
+  readonly proxy?: string;
 }
 
 /** Of the only backend. */
@@ -158,8 +160,9 @@ function judgeNotFound(words: ErrorBody): Finish {
 function accountFault(status: number): OperatorFault {
   return {
     message: "The backend refused the gateway's own key or account.",
-    operatorProblem: ({ key }) =>
-      `The backend answered ${status} to the gateway's own key: check ${key} and its account.`,
+    operatorProblem: ({ key, proxy }) =>
+      `The backend answered ${status} to the gateway's own key: check ${key} and its account` +
+      (proxy === undefined ? '.' : `, or ask whether the proxy of ${proxy} has answered in its place.`),
   };
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { readBoundedJson } from '../core/json-size.ts';
 import { isObject } from '../core/json.ts';
 import { toBody, type AskOptions } from './chat.ts';
-import { openConnection, openPool, type BackendConnection, type PoolOptions } from './connection.ts';
+import { openConnection, openPool, readWhole, type PoolOptions } from './connection.ts';
 
 export interface InputCounter {
   /** Returns undefined if the backend cannot tell. Throws only the reason of an aborted signal. */
@@ -55,7 +55,7 @@ export function createInputCounter(options: InputCounterOptions): InputCounter {
       signal,
       firstByteTimeoutMs: timeoutMs,
     });
-    const text = await readText(connection);
+    const text = (await readWhole(connection, MAX_ANSWER_BYTES))?.toString();
     if (text === undefined) return undefined;
     const value = connection.status === 200 ? readBoundedJson(text) : undefined;
     const tokens = isObject(value) ? value[field] : undefined;
@@ -96,18 +96,4 @@ function toEndpoint(baseUrl: string, path: string): { readonly origin: string; r
   const { origin, pathname, search } = new URL(baseUrl);
   const url = new URL(path, `${origin}${pathname.replace(/\/+$/, '')}/`);
   return { origin, path: url.pathname + search };
-}
-
-/** Returns undefined for an answer that is too long. */
-async function readText(connection: BackendConnection): Promise<string | undefined> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  await connection.pipe((bytes) => {
-    if (bytes === undefined) return undefined;
-    pieces.push(bytes);
-    length += bytes.length;
-    if (length > MAX_ANSWER_BYTES) connection.release();
-    return undefined;
-  });
-  return length > MAX_ANSWER_BYTES ? undefined : Buffer.concat(pieces).toString();
 }

@@ -4,6 +4,8 @@ import { isList, isObject, readJson } from '../core/json.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { failureOf } from './failures.ts';
+import { askForModels } from './ask-models.ts';
+import { readWhole } from './connection.ts';
 import { withKey, type KeyOwner } from './request-headers.ts';
 
 export interface ModelListOptions {
@@ -23,12 +25,13 @@ const MAX_MODELS = 2000;
 /** Returns the models that a backend lists, by its own names. Throws ApiError. */
 export async function listModels(spec: BackendSpec, options: ModelListOptions): Promise<readonly ListedModel[]> {
   const { keyOwner, signal } = options;
-  const url = new URL(spec.baseUrl);
-  url.pathname = `${url.pathname}/models`;
   const headers = { ...withKey(options.headers, spec), accept: 'application/json', 'user-agent': 'responses-gateway' };
-  const { statusCode: status, headers: replied, text } = await ask(url, headers, signal);
-  if (status !== 200) throw failureOf({ status, headers: replied, body: '', keyOwner, secrets: [] }).error;
-  const list = excessOf(text) === undefined ? readJson(text.toString()) : undefined;
+  const text = await askForModels(spec, { headers, timeoutMs: TIMEOUT_MS, signal }, (answer) => {
+    const { status } = answer;
+    if (status !== 200) throw failureOf({ status, headers: answer.headers, body: '', keyOwner, secrets: [] }).error;
+    return readWhole(answer, MAX_BYTES);
+  });
+  const list = text !== undefined && excessOf(text) === undefined ? readJson(text.toString()) : undefined;
   const data = isObject(list) ? list['data'] : undefined;
   if (!isList(data)) throw new ApiError('upstream_invalid_response');
   return firstModels(data).filter(isModel);
@@ -88,27 +91,6 @@ function serves({ models }: BackendSpec, name: string): boolean {
 function namedModels({ models }: BackendSpec): readonly ListedModel[] {
   const names = models?.filter((name) => !name.includes('*')) ?? [];
   return names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'unknown' }));
-}
-
-async function ask(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal) {
-  // A start does without it.
-  const { request } = await import('undici');
-  try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    // Lists are rare, and a connection that is kept for the next one may be about to close.
-    const reply = await request(url, { headers, signal: limit, reset: true });
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of reply.body) {
-      if (!Buffer.isBuffer(chunk)) continue;
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > MAX_BYTES) throw new Error('the list is too long');
-    }
-    return { statusCode: reply.statusCode, headers: reply.headers, text: Buffer.concat(chunks) };
-  } catch (cause) {
-    throw new ApiError('upstream_unreachable', { cause });
-  }
 }
 
 function isModel(value: unknown): value is ListedModel {

@@ -1,10 +1,12 @@
-import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec, Proxy } from '../core/routes.ts';
 import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
 import { withCurrentKey, type CurrentKeyOptions } from './current-key.ts';
 import { createChatBackend, type ChatBackendOptions } from './chat.ts';
 import { createFailover, type Failover } from './failover.ts';
+import { ONLY_SETTINGS } from './failures.ts';
 import { createForward } from './forward/forward.ts';
 import { createInputCounter } from './input-counter.ts';
+import { egressOf } from './outbound.ts';
 import type { KeyOwner } from './request-headers.ts';
 import { createReuse } from './reuse.ts';
 
@@ -38,16 +40,22 @@ export function openBackends(options: OpenBackendsOptions): {
   const { specs, log, nowMs } = options;
 
   function open(spec: BackendSpec): SingleBackend {
-    const { isOnly, baseUrl, dialect, timeouts, apiKeyFile, apiKeyEnv = 'its api_key_env' } = spec;
+    const { isOnly, baseUrl, proxy, dialect, timeouts, apiKeyFile, apiKeyEnv = 'its api_key_env' } = spec;
     const { streamOptions, inputCounter } = dialect;
     const named = nameOf(spec);
+    if (proxy !== undefined)
+      log.info({ ...named, proxy: new URL(proxy.url).host, variable: proxy.variable }, 'a proxy leads to the backend');
     const own = {
       ...options,
       ...timeouts,
       baseUrl,
+      ...egressOf(spec),
       streamOptions,
       reuse: createReuse(),
-      ...(!isOnly && { settings: { key: apiKeyFile ?? apiKeyEnv, address: 'its base_url' } }),
+      settings: {
+        ...(isOnly ? ONLY_SETTINGS : { key: apiKeyFile ?? apiKeyEnv, address: 'its base_url' }),
+        ...(proxy !== undefined && baseUrl.startsWith('http:') && { proxy: proxy.variable }),
+      },
       onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
       onRefusedFields: (model: string, fields: readonly string[]) =>
         log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
@@ -75,7 +83,11 @@ export function openBackends(options: OpenBackendsOptions): {
       logChange(change, log);
       if (change.state === 'resting' && change.model === undefined) options.onRest(change);
     },
-    onUnreachable: (spec, why) => log.error({ ...nameOf(spec), ...why }, 'the backend cannot be reached'),
+    onUnreachable: (spec, why) =>
+      log.error(
+        { ...nameOf(spec), ...why, ...(spec.proxy !== undefined && { variable: spec.proxy.variable }) },
+        'the backend cannot be reached',
+      ),
   });
 
   return { backends, failover: createFailover({ ...options, backends, nowMs }) };
@@ -97,11 +109,13 @@ export function onlyBackend({
   baseUrl,
   apiKey,
   apiKeyFile,
+  upstreamProxy,
   dialect,
   upstreamDialect,
   modelAliases,
 }: Pick<BackendSpec, 'baseUrl' | 'apiKey' | 'dialect' | 'upstreamDialect' | 'modelAliases'> & {
   readonly apiKeyFile: string | null;
+  readonly upstreamProxy: Proxy | null;
 }): BackendSpec {
   return {
     name: 'upstream',
@@ -109,6 +123,7 @@ export function onlyBackend({
     baseUrl,
     apiKey,
     ...(apiKeyFile !== null && { apiKeyFile }),
+    ...(upstreamProxy !== null && { proxy: upstreamProxy }),
     dialect,
     upstreamDialect,
     modelAliases,

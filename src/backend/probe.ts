@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { openConnection, openPool } from './connection.ts';
+import { askForModels } from './ask-models.ts';
+import type { Reachable } from './outbound.ts';
 
 const TIMEOUT_MS = 3000;
 
@@ -14,27 +15,22 @@ interface ProbeOptions {
 
 /** Sends a made-up key to the backend's `/models`. Never throws, and takes at most 3 s. */
 export async function tryMadeUpKey(
-  baseUrl: string,
+  backend: Reachable,
   { timeoutMs = TIMEOUT_MS, signal }: ProbeOptions = {},
 ): Promise<KeyCheck> {
-  const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/models`;
   const limit = AbortSignal.timeout(timeoutMs);
-  const pool = openPool(url.origin, { connectTimeoutMs: timeoutMs });
   try {
-    const connection = await openConnection(pool, {
-      path: `${url.pathname}${url.search}`,
-      headers: { authorization: `Bearer ${makeUpKey()}`, accept: 'application/json' },
-      body: null,
-      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      firstByteTimeoutMs: timeoutMs,
-    });
-    connection.abort();
-    return toKeyCheck(connection.status);
+    return await askForModels(
+      backend,
+      {
+        headers: { authorization: `Bearer ${makeUpKey()}`, accept: 'application/json' },
+        timeoutMs,
+        signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+      },
+      ({ status }) => toKeyCheck(status),
+    );
   } catch {
     return { kind: 'unreachable' };
-  } finally {
-    void pool.destroy();
   }
 }
 
@@ -52,8 +48,8 @@ function toKeyCheck(status: number): KeyCheck {
  * Resolves with a sentence for the operator if the backend does not check keys, or if that is not
  * known. Never throws, and takes at most 3 s.
  */
-export async function probeKeys(baseUrl: string, options: ProbeOptions = {}): Promise<string | undefined> {
-  const check = await tryMadeUpKey(baseUrl, options);
+export async function probeKeys(backend: Reachable, options: ProbeOptions = {}): Promise<string | undefined> {
+  const check = await tryMadeUpKey(backend, options);
   switch (check.kind) {
     case 'refused':
       return undefined;

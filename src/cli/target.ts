@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { ENV_FILE } from '../config/env-file.ts';
+import { egressOf, type Egress } from '../backend/outbound.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
 import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
@@ -39,7 +40,7 @@ export function addTargetOptions(command: Command): Command {
     );
 }
 
-export interface Target extends Examined {
+export interface Target extends Examined, Egress {
   readonly apiKey: string | undefined;
   /** The setting that names the backend; undefined for an option, and for the demo backend. */
   readonly namedBy: 'UPSTREAM_BASE_URL' | 'BACKENDS_FILE' | undefined;
@@ -67,7 +68,14 @@ export async function withTarget<Result>(
   if (backend !== undefined) throw new CliError('--backend needs BACKENDS_FILE, which is not set.');
   if (config.upstreamBaseUrl !== null) {
     const namedBy = baseUrl === undefined ? 'UPSTREAM_BASE_URL' : undefined;
-    return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false, namedBy });
+    const { upstreamProxy: proxy } = config;
+    return use({
+      ...target,
+      ...(proxy !== null && { proxy }),
+      baseUrl: config.upstreamBaseUrl,
+      isDemo: false,
+      namedBy,
+    });
   }
   const demo = await startDemoBackend();
   try {
@@ -141,6 +149,7 @@ function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit
   return {
     config: { ...config, dialect, upstreamDialect, modelAliases, defaultModelId },
     baseUrl,
+    ...egressOf(spec),
     isDemo: false,
     name,
     namesDialect: true,
@@ -161,6 +170,7 @@ export async function askWithProgress<Answer>(
   const wanted = config.defaultModelId ?? undefined;
   try {
     return await ask({
+      ...egressOf(target),
       baseUrl,
       apiKey,
       model: wanted === undefined ? undefined : (config.modelAliases.get(wanted) ?? wanted),

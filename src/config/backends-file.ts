@@ -6,6 +6,7 @@ import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { compileBySize } from './json-file.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
+import { proxyFor } from './proxies.ts';
 import type { Environment } from './settings.ts';
 import { readTableFile, type TableFile } from './table-file.ts';
 import { isKey, readKeyFile } from './value-file.ts';
@@ -116,6 +117,7 @@ function toSpec(
   const upstreamDialect = dialect ?? settings.upstreamDialect;
   const found = findDialect(upstreamDialect, own);
   if (found === undefined) throw new Error('the dialect was checked before');
+  const proxy = proxyFor(base_url, env);
   return {
     name,
     baseUrl: toBaseUrl(base_url) ?? base_url,
@@ -124,6 +126,7 @@ function toSpec(
     apiKey: (api_key_file === undefined ? env[api_key_env ?? ''] : readKeyFile(api_key_file)) ?? null,
     ...(api_key_env !== undefined && { apiKeyEnv: api_key_env }),
     ...(api_key_file !== undefined && { apiKeyFile: api_key_file }),
+    ...(proxy !== undefined && { proxy }),
     models: models ?? null,
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
     weight,

@@ -1,3 +1,4 @@
+import { showProxy } from './proxies.ts';
 import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
@@ -28,6 +29,7 @@ export function describeStart({
   return [
     `Responses gateway at ${url}`,
     `  backend   ${describeBackend(config, demo)}`,
+    ...describeProxies(config),
     `  keys      ${describeKeys(config)}`,
     `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost when the gateway stops' : showDatabase(config.databaseUrl)}`,
     `  console   ${clientUrl}/console`,
@@ -54,6 +56,16 @@ function describeBackend({ upstreamBaseUrl, upstreamDialect, backends }: Config,
   if (demo) return 'the embedded demo backend: no model runs behind it (set UPSTREAM_BASE_URL to use yours)';
   if (backends !== null) return backends.backends.map(({ name }) => name).join(', ');
   return `${upstreamBaseUrl} (${upstreamDialect})`;
+}
+
+/** Names the backends behind each proxy where there are several. */
+function describeProxies({ upstreamProxy, backends }: Config): readonly string[] {
+  if (backends === null) return upstreamProxy === null ? [] : [`  proxy     ${showProxy(upstreamProxy)}`];
+  const behind = Map.groupBy(
+    backends.backends.filter(({ proxy }) => proxy !== undefined),
+    ({ proxy }) => (proxy === undefined ? '' : showProxy(proxy)),
+  );
+  return [...behind].map(([proxy, specs]) => `  proxy     ${proxy} for ${specs.map(({ name }) => name).join(', ')}`);
 }
 
 /** Browsers refuse to open 0.0.0.0. */

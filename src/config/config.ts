@@ -8,6 +8,8 @@ import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { readPricesFile } from './prices-file.ts';
+import { findProxyVariableProblems, proxyFor } from './proxies.ts';
+import type { Proxy } from '../core/routes.ts';
 import { fileOf, findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import { findGone } from './gone-settings.ts';
 import type {
@@ -40,6 +42,8 @@ export interface Config extends Constants {
   readonly upstreamApiKey: string | null;
   /** Holds the key, and is read again while the gateway runs. */
   readonly upstreamApiKeyFile: string | null;
+  /** Between the gateway and `upstreamBaseUrl`. */
+  readonly upstreamProxy: Proxy | null;
   readonly upstreamDialect: string;
   readonly dialect: Dialect;
   readonly dialectsFile: string | null;
@@ -95,6 +99,7 @@ export interface Config extends Constants {
 export interface AlertWebhook {
   readonly url: string;
   readonly secret: string;
+  readonly proxy?: Proxy;
 }
 
 /** Holds all mistakes in the settings, one line each, without values of secrets. */
@@ -131,6 +136,9 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
     },
     env,
   );
+  const { UPSTREAM_BASE_URL: baseUrl = '', ALERT_WEBHOOK_URL: webhookUrl = '' } = settings;
+  const targets = [baseUrl, webhookUrl, ...(backends.content?.backends.map((spec) => spec.baseUrl) ?? [])];
+  broken.push(...findProxyVariableProblems(targets, env));
   const models = dialect && readModelsFile(settings.MODELS_FILE, parametersOf(dialect, backends.content));
   const files = [own, prices, models, backends].flatMap((file) => file?.problems ?? []);
   const lines = [...problems.map((problem) => problem.line), ...broken, ...files];
@@ -147,6 +155,8 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
     models: models?.content ?? null,
     backends: backends.content,
     upstreamApiKeyFile: fileOf(env, 'UPSTREAM_API_KEY') ?? null,
+    upstreamProxy: proxyFor(baseUrl, env) ?? null,
+    alertWebhook: toWebhook(settings, proxyFor(webhookUrl, env)),
   };
   return toConfig(settings, read, [...misspelt, ...findGone(env), ...findDoubtful(settings)]);
 }
@@ -334,7 +344,10 @@ function isLoopback(host: string): boolean {
 
 function toConfig(
   settings: Settings,
-  read: Pick<Config, 'dialect' | 'prices' | 'models' | 'backends' | 'upstreamApiKeyFile'>,
+  read: Pick<
+    Config,
+    'dialect' | 'prices' | 'models' | 'backends' | 'upstreamApiKeyFile' | 'upstreamProxy' | 'alertWebhook'
+  >,
   warnings: readonly string[],
 ): Config {
   const metricsHost = settings.METRICS_TOKEN === undefined ? '127.0.0.1' : settings.HOST;
@@ -392,14 +405,15 @@ function toConfig(
     metricsPort: settings.METRICS_PORT ?? null,
     metricsHost,
     isMetricsLoopback: isLoopback(metricsHost),
-    alertWebhook: toWebhook(settings),
     warnings: Object.freeze(warnings),
   });
 }
 
-function toWebhook(settings: Settings): AlertWebhook | null {
+function toWebhook(settings: Settings, proxy: Proxy | undefined): AlertWebhook | null {
   const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = settings;
-  return url === undefined || secret === undefined ? null : Object.freeze({ url, secret });
+  return url === undefined || secret === undefined
+    ? null
+    : Object.freeze({ url, secret, ...(proxy !== undefined && { proxy }) });
 }
 
 function toTrustProxy(text: string): number | readonly string[] {

@@ -30,8 +30,17 @@ export interface BackendSpec extends RoutedBackend {
   readonly maxConcurrent: number | null;
   /** In the place of those of the settings. */
   readonly timeouts: BackendTimeouts;
+  /** Between the gateway and it. */
+  readonly proxy?: Proxy;
   /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
   readonly isOnly: boolean;
+}
+
+/** A forward proxy, which a variable of the environment names. */
+export interface Proxy {
+  readonly variable: string;
+  /** It may have a user name and a password. */
+  readonly url: string;
 }
 
 /** What holds for all backends. */

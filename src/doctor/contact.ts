@@ -8,10 +8,10 @@ import { readSaid, refusalIn, type Said } from './answer.ts';
 import { explainNoAnswer, explainWrongScheme, type Address } from './no-answer.ts';
 import { CHAT, type LimitField } from './probes.ts';
 
-export interface Backend extends Address {
+export type Backend = Address & {
   readonly inquirer: Inquirer;
   readonly apiKey: string | undefined;
-}
+};
 
 export interface ModelList {
   readonly models: readonly ChatChunk[] | undefined;
@@ -48,8 +48,8 @@ async function askFirst(backend: Backend): Promise<RawReply> {
 }
 
 /** Sends no key, since the address may belong to someone else. */
-async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
-  const inquirer = createInquirer({ baseUrl, apiKey: undefined, connectTimeoutMs: timeoutMs, timeoutMs });
+async function hasModels({ signal, ...backend }: Address): Promise<boolean> {
+  const inquirer = createInquirer({ ...backend, apiKey: undefined });
   try {
     const reply = await inquirer.ask('/models', { signal });
     if (reply.status === 401 || reply.status === 403) return !isPage(reply);

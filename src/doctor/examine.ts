@@ -1,4 +1,5 @@
 import { createInquirer, type RawReply } from './inquiry.ts';
+import type { Reachable } from '../backend/outbound.ts';
 import { makeUpKey, tryMadeUpKey } from '../backend/probe.ts';
 import { chooseDialect, type DialectChoice, type Seen } from './dialect-choice.ts';
 import { isRecognised, type Evidence } from './dialect-signs.ts';
@@ -26,8 +27,7 @@ export interface Examination {
   readonly choice: DialectChoice;
 }
 
-export interface ExaminationOptions {
-  readonly baseUrl: string;
+export type ExaminationOptions = Reachable & {
   readonly apiKey: string | undefined;
   readonly model: string | undefined;
   readonly timeoutMs: number;
@@ -35,7 +35,7 @@ export interface ExaminationOptions {
   readonly totalMs: number;
   readonly signal: AbortSignal;
   readonly onStart: (name: string) => void;
-}
+};
 
 const ESSENTIAL: readonly Finding['name'][] = ['chat', 'stream'];
 const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens'];
@@ -105,12 +105,12 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
 }
 
 async function withBackend<Result>(
-  { baseUrl, apiKey, timeoutMs, signal }: ExaminationOptions,
+  options: ExaminationOptions,
   use: (backend: Backend) => Promise<Result>,
 ): Promise<Result> {
-  const inquirer = createInquirer({ baseUrl, apiKey, connectTimeoutMs: timeoutMs, timeoutMs });
+  const inquirer = createInquirer(options);
   try {
-    return await use({ baseUrl, apiKey, timeoutMs, signal, inquirer });
+    return await use({ ...options, inquirer });
   } finally {
     await inquirer.close();
   }
@@ -189,10 +189,11 @@ function chooseModel(
 }
 
 /** The list of models is public at OpenRouter, so completions are tried too. */
-async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner): Promise<Finish> {
-  const { kind } = await tryMadeUpKey(baseUrl, { timeoutMs, signal });
+async function checkKeys(backend: Backend, manner: Manner): Promise<Finish> {
+  const { signal } = backend;
+  const { kind } = await tryMadeUpKey(backend, backend);
   if (kind === 'refused') return yes('a made-up key is refused');
-  const inquirer = createInquirer({ baseUrl, apiKey: makeUpKey(), connectTimeoutMs: timeoutMs, timeoutMs });
+  const inquirer = createInquirer({ ...backend, apiKey: makeUpKey() });
   try {
     const { status } = await inquirer.ask('/chat/completions', { body: CHAT.ask(manner), signal });
     if (status === 401 || status === 403) return yes('a made-up key gets no completion');

@@ -1,6 +1,7 @@
 import { keyHeaders } from '../backend/request-headers.ts';
 import { contentType, isPlain } from '../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../backend/connection.ts';
+import { egressOf, type Reachable } from '../backend/outbound.ts';
 import type { ReplyHeaders } from '../backend/reply-headers.ts';
 
 export interface RawReply {
@@ -16,18 +17,17 @@ export interface Inquirer {
   close(): Promise<void>;
 }
 
-export interface InquirerOptions {
-  readonly baseUrl: string;
+export type InquirerOptions = Reachable & {
   readonly apiKey: string | undefined;
-  readonly connectTimeoutMs: number;
+  /** Of the connection, and then of the whole answer. */
   readonly timeoutMs: number;
-}
+};
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
-export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {
+export function createInquirer({ baseUrl, apiKey, timeoutMs, ...backend }: InquirerOptions): Inquirer {
   const { origin, pathname, search } = new URL(baseUrl);
-  const pool = openPool(origin, { connectTimeoutMs });
+  const pool = openPool(origin, { connectTimeoutMs: timeoutMs, ...egressOf(backend) });
   const headers = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',

@@ -1,11 +1,12 @@
 import { createInquirer } from './inquiry.ts';
+import { unreachableReason } from '../backend/connection-failures.ts';
+import { egressOf, type Reachable } from '../backend/outbound.ts';
 import { ApiError } from '../core/errors.ts';
 
-export interface Address {
-  readonly baseUrl: string;
+export type Address = Reachable & {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-}
+};
 
 const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
@@ -13,6 +14,7 @@ const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 export async function explainNoAnswer(error: unknown, address: Address): Promise<string> {
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);
+  if (code.startsWith('PROXY_')) return `${unreachableReason(error)?.problem} (${address.proxy?.variable})`;
   if (code === 'ECONNREFUSED') {
     return `Nothing listens at ${host}: the connection was refused. Is the backend running, and is the port right?`;
   }
@@ -51,13 +53,16 @@ export async function explainWrongScheme(address: Address): Promise<string | und
 }
 
 /** Sends no key, since the server is unknown. */
-async function answersOver(scheme: 'http' | 'https', { baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
+async function answersOver(
+  scheme: 'http' | 'https',
+  { baseUrl, timeoutMs, signal, ...backend }: Address,
+): Promise<boolean> {
   const { protocol, hostname, port, pathname } = new URL(baseUrl);
   const samePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   const inquirer = createInquirer({
+    ...egressOf(backend),
     baseUrl: `${scheme}://${hostname}:${samePort}${pathname}`,
     apiKey: undefined,
-    connectTimeoutMs: timeoutMs,
     timeoutMs,
   });
   try {

@@ -6,6 +6,7 @@ import { isIPv6, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { openWebhook, type Webhook, type WebhookOptions } from '../../src/alerts/webhook.ts';
 import type { Alert } from '../../src/contract/types.ts';
+import { startForwardProxy } from '../support/forward-proxy.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
@@ -80,6 +81,23 @@ describe('the webhook', () => {
     });
     const signed = createHmac('sha256', Buffer.alloc(24, 7)).update(`alert_1.1790000000.${body}`).digest('base64');
     expect(headers['webhook-signature']).to.equal(`v1,${signed}`);
+  });
+
+  it('goes through a proxy with TLS alone, as nobody here knows where the proxy leads', async () => {
+    const proxy = await startForwardProxy();
+    const through = { proxy: { url: `http://127.0.0.1:${proxy.port}` } };
+    const { port } = server.address() as AddressInfo;
+    webhook = open({ url: `https://hooks.test:${port}/x`, ...through });
+    webhook.send('alert_1', ALERT);
+    await until(() => logged.length === 1);
+    expect(proxy.seen).to.deep.equal([`CONNECT hooks.test:${port}`]);
+    await webhook.close();
+    webhook = open({ url: 'http://hooks.test/x', ...through });
+    webhook.send('alert_2', ALERT);
+    await until(() => logged.length === 3);
+    expect(logged[2]?.problem).to.match(/ALERT_WEBHOOK_URL leads through a proxy without https/);
+    expect(proxy.seen).to.have.length(1);
+    await proxy.close();
   });
 
   it('tries again after 1 s, 2 s and so on, and sends the next one after it', async () => {

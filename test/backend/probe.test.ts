@@ -18,7 +18,8 @@ describe('probeKeys', () => {
     await backend.close();
   });
 
-  const ask = (baseUrl: string, { timeoutMs }: { timeoutMs: number } = PATIENT) => probeKeys(baseUrl, { timeoutMs });
+  const ask = (baseUrl: string, { timeoutMs }: { timeoutMs: number } = PATIENT) =>
+    probeKeys({ baseUrl }, { timeoutMs });
 
   for (const status of [401, 403]) {
     it(`has nothing to say of a backend that answers ${status} to a made-up key`, async () => {
@@ -96,14 +97,14 @@ describe('tryMadeUpKey', () => {
   ]) {
     it(`makes of a ${status} that the key is ${expected.kind}`, async () => {
       backend.reply({ json: {}, status });
-      expect(await tryMadeUpKey(backend.baseUrl, PATIENT)).to.deep.equal(expected);
+      expect(await tryMadeUpKey(backend, PATIENT)).to.deep.equal(expected);
     });
   }
 
   it('gives up when it is told to', async () => {
     backend.always(({ hang }) => hang());
     const controller = new AbortController();
-    const check = tryMadeUpKey(backend.baseUrl, { ...PATIENT, signal: controller.signal });
+    const check = tryMadeUpKey(backend, { ...PATIENT, signal: controller.signal });
     const { closed } = await backend.request(1);
     controller.abort();
     expect(await check).to.deep.equal({ kind: 'unreachable' });

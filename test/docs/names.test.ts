@@ -11,7 +11,16 @@ import { howIsRun } from './blocks.ts';
 import { BLOCKS, DOCUMENTS, ROOT } from './documents.ts';
 
 /** What the examples read beside the settings: clients, compose.yaml, Node and other programs have variables of their own. */
-const OTHER_VARIABLES = ['GATEWAY_API_KEY', 'NODE_EXTRA_CA_CERTS', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'POSTGRES_PASSWORD'];
+const OTHER_VARIABLES = [
+  'ALL_PROXY',
+  'GATEWAY_API_KEY',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'NO_PROXY',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'POSTGRES_PASSWORD',
+];
 const BASE_URL = /^http:\/\/127\.0\.0\.1:8080\/(?:api\/v1|admin\/v1)$/;
 const EXAMPLES = new Set(['sh', 'ts', 'js', 'python', 'toml']);
 const KEYS = new Set(['$GATEWAY_API_KEY', 'GATEWAY_API_KEY', '$ADMIN_TOKEN']);

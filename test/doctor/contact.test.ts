@@ -299,10 +299,12 @@ describe('explainNoAnswer', () => {
     ['EAI_AGAIN', /^The host name backend\.test could not be resolved\.$/],
     ['CERT_HAS_EXPIRED', /certificate of backend\.test:8000 was not accepted \(CERT_HAS_EXPIRED\)/],
     ['UND_ERR_CONNECT_TIMEOUT', /^backend\.test:8000 did not answer in time/],
+    ['PROXY_407', /Write them into the URL of the proxy\. \(HTTP_PROXY\)$/],
     ['EHOSTUNREACH', /\(backend\.test:8000\) Is the address right\?$/],
   ] as const) {
     it(`has a sentence for ${code}`, async () => {
-      expect(await explainNoAnswer(failure(code), address)).to.match(says);
+      const proxy = { variable: 'HTTP_PROXY', url: 'http://proxy.test' };
+      expect(await explainNoAnswer(failure(code), { ...address, proxy })).to.match(says);
     });
   }
 });

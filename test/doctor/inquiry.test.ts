@@ -23,7 +23,7 @@ describe('createInquirer', () => {
   });
 
   const open = (apiKey: string | undefined, timeoutMs = 20_000): Inquirer =>
-    createInquirer({ baseUrl: `${backend.baseUrl}/`, apiKey, connectTimeoutMs: timeoutMs, timeoutMs });
+    createInquirer({ baseUrl: `${backend.baseUrl}/`, apiKey, timeoutMs });
 
   async function failureOf(asking: Promise<unknown>): Promise<string> {
     const error: unknown = await asking.then(

@@ -36,7 +36,7 @@ export function useQuestion(): Asking {
 
 function openQuestion(baseUrl: string): Question & { readonly close: () => Promise<void> } {
   const address = { baseUrl, apiKey: undefined, timeoutMs: 60_000 };
-  const inquirer = createInquirer({ ...address, connectTimeoutMs: 60_000 });
+  const inquirer = createInquirer(address);
   return {
     backend: { ...address, inquirer, signal: new AbortController().signal },
     manner: { model: 'm', limitField: 'max_tokens' },

@@ -10,8 +10,8 @@ import { lazily } from '../../core/lazily.ts';
 import type { Refusal } from '../answer.ts';
 import { contentType, isPlain } from '../answer-reader.ts';
 import type { AskOptions, ChatBackendOptions, RelayedAnswer } from '../chat.ts';
-import { connectionFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
-import { lookUp } from '../lookup.ts';
+import { connectionFailure, proxyFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
+import { createOutbound } from '../outbound.ts';
 import { isJson, refusalForClient, type RelayedRefusal } from '../refusal.ts';
 import { withoutLimits } from '../reply-headers.ts';
 import { forwardedHeaders, type KeyOwner } from '../request-headers.ts';
@@ -47,7 +47,7 @@ export interface Forward {
   forward(forwarding: Forwarding, asking: AskOptions, listener: ForwardListener): Promise<RelayedRefusal | undefined>;
 }
 
-export type ForwardOptions = Omit<ChatBackendOptions, 'streamOptions' | 'onRefusedFields' | 'lookup'>;
+export type ForwardOptions = Omit<ChatBackendOptions, 'streamOptions' | 'onRefusedFields'>;
 
 /** Common servers close an idle connection after 5 s; a request must not be sent at that moment. */
 const IDLE_SOCKET_MS = 4000;
@@ -77,14 +77,27 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
       options.baseUrl.startsWith('https:') ? import('node:https') : import('node:http'),
       import('http-proxy-middleware'),
     ]);
-    agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256, lookup: lookUp });
+    agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
+    const { connect, relay } = createOutbound(new URL(options.baseUrl).origin, options);
+    agent.createConnection = (_target, callback) => {
+      connect((...opened) => {
+        if (callback !== undefined) Reflect.apply(callback, undefined, opened);
+      });
+      return undefined;
+    };
     const connections = watchAgent(agent, options.reuse ?? createReuse());
     return createProxyMiddleware({
       target: options.baseUrl,
       agent,
       selfHandleResponse: true,
       on: {
-        proxyReq: (sent, req) => runs.get(req)?.send(sent),
+        proxyReq(sent, req) {
+          if (relay !== undefined) {
+            sent.path = relay.origin + sent.path;
+            for (const [name, value] of Object.entries(relay.headers)) sent.setHeader(name, value);
+          }
+          runs.get(req)?.send(sent);
+        },
         proxyRes(answer, req) {
           const run = runs.get(req);
           connections.answered(answer);
@@ -98,7 +111,7 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
   return {
     async forward(forwarding, asking, listener) {
       const { req, res, path, body } = forwarding;
-      const { connectTimeoutMs, idleTimeoutMs } = options;
+      const { idleTimeoutMs } = options;
       const { signal, headers, firstByteTimeoutMs = options.firstByteTimeoutMs } = asking;
       refuseBodyWithoutLength(req);
       const proxy = await openProxy();
@@ -111,7 +124,7 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
           // The client may have left since the library was asked.
           if (signal.aborted) return void request.destroy();
           sent = request;
-          const timeouts = { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs };
+          const timeouts = { firstByteTimeoutMs, idleTimeoutMs };
           limits = openLimits(request, { req, timeouts, fail: run.fail });
           request.once('upgrade', (_answer, socket) => {
             socket.destroy();
@@ -173,6 +186,7 @@ async function passOn(
   const status = answer.statusCode ?? 0;
   // Node takes a 101 that names no protocol for a whole answer.
   if (status < 200) throw switched();
+  if (status === 407) throw connectionFailure(proxyFailure(status), 'connecting');
   const headers = options.hidesLimits === true ? withoutLimits(answer.headers) : answer.headers;
   const head = { status, headers, isEventStream: contentType(headers) === 'text/event-stream' };
   const isRefused = isRefusal(answer, req.method, options.keyOwner);

@@ -11,13 +11,13 @@ export interface Limits {
 export interface LimitsOptions {
   /** While its body comes, the backend is not expected to answer. */
   readonly req: IncomingMessage;
-  readonly timeouts: Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>;
+  readonly timeouts: Pick<ChatBackendOptions, 'firstByteTimeoutMs' | 'idleTimeoutMs'>;
   readonly fail: (reason: unknown) => void;
 }
 
 /** Limits how long the backend of a request may take, as `connection.ts` does for its own. */
 export function openLimits(sent: ClientRequest, { req, timeouts, fail }: LimitsOptions): Limits {
-  const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = timeouts;
+  const { firstByteTimeoutMs, idleTimeoutMs } = timeouts;
   let phase: ConnectionPhase = 'connecting';
 
   function limit(timeoutMs: number): NodeJS.Timeout {
@@ -39,13 +39,8 @@ export function openLimits(sent: ClientRequest, { req, timeouts, fail }: LimitsO
   const { socket } = sent;
   // That of the agent is for idle connections.
   sent.setTimeout(0);
-  if (socket?.connecting === true) {
-    limit(connectTimeoutMs);
-    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', awaitAnswer);
-  } else if (socket?.writable !== false) {
-    // One that has just been closed cannot send anything.
-    awaitAnswer();
-  }
+  // One that has just been closed cannot send anything.
+  if (socket?.writable !== false) awaitAnswer();
 
   return {
     phase: () => phase,

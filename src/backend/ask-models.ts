@@ -1,0 +1,28 @@
+import { openConnection, openPool, type BackendConnection } from './connection.ts';
+import { egressOf, type Reachable } from './outbound.ts';
+
+export interface ModelsAsking {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the connection, and then of the whole answer. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks a backend for its models, and gives the answer to `use`. Lists are rare, and a connection that is kept for the next one may be
+ * about to close, so each has one of its own. Throws ApiError without an answer in time, the signal's reason, or what `use` throws.
+ */
+export async function askForModels<Result>(
+  backend: Reachable,
+  { headers, timeoutMs, signal }: ModelsAsking,
+  use: (answer: BackendConnection) => Promise<Result> | Result,
+): Promise<Result> {
+  const { origin, pathname, search } = new URL(backend.baseUrl);
+  const pool = openPool(origin, { connectTimeoutMs: timeoutMs, ...egressOf(backend) });
+  try {
+    const path = `${pathname.replace(/\/+$/, '')}/models${search}`;
+    return await use(await openConnection(pool, { path, headers, body: null, signal, firstByteTimeoutMs: timeoutMs }));
+  } finally {
+    void pool.destroy();
+  }
+}
