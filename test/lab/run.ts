@@ -76,6 +76,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     what: '10,000 histories of requests in any order of events',
     command: ['node', 'test/lab/simulate/loop.ts'],
   },
+  soak: {
+    what: 'half an hour of mixed traffic, and what clients were told beside the records',
+    command: ['node', 'test/lab/soak/loop.ts'],
+  },
   story: { what: 'which files a request runs through', command: ['node', 'test/story.ts'] },
   strange: {
     what: '100,000 recorded answers and requests as odd backends and clients send them',

@@ -193,7 +193,7 @@ async function expectPromisesKept({ customer, caller, file, ledger }: Promised):
   fresh.clear();
 }
 
-function expectSound(file: string): void {
+export function expectSound(file: string): void {
   const database = new Sqlite(file, { readonly: true });
   try {
     expect(database.pragma('integrity_check', { simple: true })).to.equal('ok');
@@ -230,7 +230,7 @@ async function makeRequest(
 }
 
 /** Returns the final state that a whole reply tells; undefined for one that was cut. */
-function readEnd(status: number, text: string): RequestRecord['status'] | undefined {
+export function readEnd(status: number, text: string): RequestRecord['status'] | undefined {
   if (/"code":"request_cancelled"/.test(text)) return 'cancelled';
   if (status !== 200) return status < 500 ? undefined : 'failed';
   if (/"type":"response\.failed"/.test(text)) return 'failed';
@@ -288,7 +288,7 @@ const SCRIPTS: readonly Script[] = [
   },
 ];
 
-function randomScript(): Script {
+export function randomScript(): Script {
   const script = SCRIPTS[Math.floor(Math.random() * SCRIPTS.length)];
   if (script === undefined) throw new RangeError('there is no such script');
   return script;
@@ -296,7 +296,7 @@ function randomScript(): Script {
 
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 
-function spawnGateway(settings: Readonly<Record<string, string>>): ChildProcess {
+export function spawnGateway(settings: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, [MAIN], {
     env: { PORT: '0', LOG_LEVEL: 'silent', ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -304,7 +304,7 @@ function spawnGateway(settings: Readonly<Record<string, string>>): ChildProcess 
 }
 
 /** Where it listens. The rest of what it says is read as well, since nobody can write into a closed pipe. */
-function urlOf(child: ChildProcess): Promise<string> {
+export function urlOf(child: ChildProcess): Promise<string> {
   let said = '';
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error('the gateway ended before it listened')));
@@ -330,7 +330,7 @@ async function killAt(child: ChildProcess, moment: (typeof MOMENTS)[number], tra
   await killAfter(child, 0);
 }
 
-async function killAfter(child: ChildProcess, ms: number): Promise<void> {
+export async function killAfter(child: ChildProcess, ms: number): Promise<void> {
   await delay(ms);
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
