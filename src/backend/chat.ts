@@ -45,6 +45,11 @@ export interface AskOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces that of the backend. */
   readonly firstByteTimeoutMs?: number;
+  /** Is called with each body that is sent, while the backend begins to read it. */
+  readonly sent?: (
+    body: RequestBody,
+    as: { readonly model: string; readonly leftOut: readonly OptionalField[] },
+  ) => void;
 }
 
 export interface AnswerListener {
@@ -226,15 +231,15 @@ export function createChatBackend(
     if (remembered.length > 0) options.onRefusedFields?.(optional.model, remembered);
   }
 
-  async function attempt({ body, headers, asking }: Sending, leftOut: readonly OptionalField[]): Promise<Sent> {
+  async function attempt(
+    { body, optional: { model }, headers, asking }: Sending,
+    leftOut: readonly OptionalField[],
+  ): Promise<Sent> {
     const { signal, firstByteTimeoutMs = options.firstByteTimeoutMs } = asking;
-    const connection = await openConnection(pool, {
-      path,
-      headers,
-      body: body(leftOut),
-      signal,
-      firstByteTimeoutMs,
-    });
+    const written = body(leftOut);
+    const opening = openConnection(pool, { path, headers, body: written, signal, firstByteTimeoutMs });
+    asking.sent?.(written, { model, leftOut });
+    const connection = await opening;
     const replyHeaders = options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers;
     if (connection.status >= 200 && connection.status < 300) {
       return { kind: 'answered', connection, replyHeaders, leftOut };

@@ -78,7 +78,7 @@ export function openPool(origin: string, { reuse = createReuse(), ...options }: 
 
 /** Resolves with the status and headers of the answer. Throws ApiError, or the signal's reason. */
 export function openConnection(
-  pool: Dispatcher & Partial<BackendPool>,
+  pool: Dispatcher & Partial<Pick<Outbound, 'relay'>>,
   options: ConnectionOptions,
 ): Promise<BackendConnection> {
   options.signal.throwIfAborted();

@@ -107,15 +107,15 @@ export function* itemsIn(bytes: Buffer, start: number): Generator<number> {
 type ReadValue = (at: number) => number;
 
 /**
- * Reads the object that begins at `start`, each byte once, and returns where it ends. Other values have no fields. After what is
- * not JSON nothing is read.
+ * Reads the object that begins at `start`, with its brace or with the comma before more of its fields, each byte once, and returns
+ * where it ends. Other values have no fields. After what is not JSON nothing is read.
  */
 export function readFields(
   bytes: Buffer,
   start: number,
   readField: (name: string | undefined, at: number) => number,
 ): number {
-  if (bytes[start] !== 0x7b) return endOfValue(bytes, start);
+  if (bytes[start] !== 0x7b && bytes[start] !== 0x2c) return endOfValue(bytes, start);
   return readSeries(bytes, start + 1, 0x22, (nameStart) => {
     const nameEnd = endOfString(bytes, nameStart + 1) + 1;
     const colon = afterSpace(bytes, nameEnd);
@@ -127,6 +127,12 @@ export function readFields(
 /** As `readFields`, of the items of a list. */
 export function readItems(bytes: Buffer, start: number, readItem: ReadValue): number {
   return bytes[start] === 0x5b ? readSeries(bytes, start + 1, undefined, readItem) : endOfValue(bytes, start);
+}
+
+/** As `readItems`, from a place within the list: behind its bracket or behind one of its items. */
+export function readMoreItems(bytes: Buffer, start: number, readItem: ReadValue): number {
+  const at = afterSpace(bytes, start);
+  return readSeries(bytes, bytes[at] === 0x2c ? at + 1 : at, undefined, readItem);
 }
 
 /** Each part begins with this byte, if it is given. */

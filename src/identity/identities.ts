@@ -41,8 +41,8 @@ export function namesOf(caller: Identity): readonly string[] {
   return [...new Set(caller)];
 }
 
-/** Returns the SHA-256 of a body, from which its identity is made. */
-export function digestOf(bytes: Uint8Array): Uint8Array {
+/** Returns the SHA-256, such as that of a body, from which its identity is made. */
+export function digestOf(bytes: Uint8Array | string): Uint8Array {
   return hash('sha256', bytes, 'buffer');
 }
 

@@ -11,6 +11,7 @@ import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
 import { openBill, type Bill } from './bill.ts';
 import type { Incoming } from './incoming.ts';
 import { modelCallOf, type Plan } from './plan.ts';
+import type { OpenPrompt, PromptTurns } from './prompt-turns.ts';
 import { openRecord, type OpenRecord } from './record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 import type { DuplicateServices } from './show-record.ts';
@@ -20,6 +21,7 @@ export interface AcceptServices extends DuplicateServices {
   readonly admission: Admission;
   readonly running: RunningRequests;
   readonly identities: Identities;
+  readonly promptTurns: PromptTurns;
   readonly estimator: TokenEstimator;
   readonly keyOwner: KeyOwner;
   readonly nowMs: () => number;
@@ -37,6 +39,7 @@ export interface Accepted extends Opened {
   readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
+  readonly prompt: OpenPrompt;
   /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
 }
@@ -100,10 +103,11 @@ interface Begun {
 
 function toAccepted(
   { incoming, plan, draft, clock, run, mayWait, admitted, taken, write }: Started,
-  { store, estimator, keyOwner }: AcceptServices,
+  { store, estimator, keyOwner, promptTurns }: AcceptServices,
 ): Accepted {
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
   const { estimatedInputTokens } = draft;
+  const prompt = promptTurns.open(incoming, plan);
   return {
     kind: 'accepted',
     unique: incoming.facts.unique,
@@ -118,7 +122,8 @@ function toAccepted(
       mayWait: mayWait && admitted.hold === undefined,
       onRefused: (why) => run.abort(why),
     }),
-    bill: openBill({ incoming, plan, estimatedInputTokens, admitted, taken, estimator, keyOwner, clock }),
+    bill: openBill({ incoming, plan, estimatedInputTokens, admitted, taken, estimator, keyOwner, clock, prompt }),
+    prompt,
     release: () => release(run, incoming),
   };
 }

@@ -9,6 +9,7 @@ import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Incoming } from './incoming.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
 import { modelCallOf, type Plan } from './plan.ts';
+import type { OpenPrompt } from './prompt-turns.ts';
 import type { Settlement } from './record.ts';
 
 export interface Bill {
@@ -28,6 +29,7 @@ export interface BillOptions {
   readonly keyOwner: KeyOwner;
   /** The clock of this request, which does not jump when the time of day is set. */
   readonly clock: () => number;
+  readonly prompt: OpenPrompt;
 }
 
 /** Returns the bill of a request that was accepted. */
@@ -53,7 +55,10 @@ export function openBill(options: BillOptions): Bill {
       const call = modelCallOf(plan, caller.identity, ending.outputLength);
       // What failed may have been passed on without being read.
       const isRead = failure === null || isCancel(failure);
-      if (isRead && isWhole(reported)) estimator.learn(call, reported.usage);
+      if (isRead && isWhole(reported)) {
+        estimator.learn(call, reported.usage);
+        facts.prompt = options.prompt.end(reported.usage);
+      }
       const outcome = outcomeOf(ending, {
         completedAtMs: clock(),
         keyOwner,
@@ -62,7 +67,7 @@ export function openBill(options: BillOptions): Bill {
         isStranger: caller.holder().isStranger,
         estimateUsage: () => estimator.estimateUsage(call, options.estimatedInputTokens),
         costOf: (usage, answer) => admitted.costOf(usage, answer),
-        promptTurn: null,
+        promptTurn: facts.prompt?.turn ?? null,
       });
       const used = outcome === 'discard' ? null : outcome.usage;
       return { outcome, correction: taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens) };

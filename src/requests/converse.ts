@@ -13,6 +13,7 @@ import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { IncomingCreate } from './incoming.ts';
 import { nameRefused } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
+import type { OpenPrompt } from './prompt-turns.ts';
 import type { EventTelling } from './telling.ts';
 
 export interface Conversation {
@@ -24,6 +25,7 @@ export interface Conversation {
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly telling: EventTelling;
+  readonly prompt: OpenPrompt;
 }
 
 /** Some backends never end their stream after the finish reason. */
@@ -32,7 +34,7 @@ const USAGE_WAIT_MS = 5000;
 /** Resolves when the response has ended, whose last events `telling` has kept. Does not throw. */
 export async function converse(
   { translation, route: ofAnswer }: ResponsePlan,
-  { backend, exposesUpstream, incoming, reroute, compaction, translator, telling }: Conversation,
+  { backend, exposesUpstream, incoming, reroute, compaction, translator, telling, prompt }: Conversation,
 ): Promise<void> {
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
@@ -74,7 +76,12 @@ export async function converse(
           // A request that is compacted is made in two parts, which belong together.
           ...(compaction === undefined && reroute && { reroute }),
           caller: incoming.caller.holder().name,
-          note: (asked) => noteUpstream(incoming, asked, exposesUpstream),
+          note(asked) {
+            noteUpstream(incoming, asked, exposesUpstream);
+            prompt.asked(asked);
+          },
+          // A summary is no turn of the conversation.
+          ...(reader === translator && { sent: prompt.sent }),
         },
         {
           begin(answer) {

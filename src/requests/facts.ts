@@ -6,6 +6,7 @@ import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { UniquePart } from '../core/ids.ts';
 import type { GroupId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
+import type { PromptTurn } from '../store/store.ts';
 import type { Endpoint } from './endpoints.ts';
 
 export interface RequestFacts {
@@ -32,6 +33,8 @@ export interface RequestFacts {
   firstOutputAtMs: number | undefined;
   chunks: number;
   usage: Usage | null;
+  /** How the prompt goes on from the turn before; undefined where nothing is known. */
+  prompt: PromptReading | undefined;
   /** Its key is the reply header that names what was left out, or a field of the reply. */
   leftOut: Readonly<Record<string, string>> | undefined;
   /** The finish reason of the backend, if nobody knows what it means. */
@@ -39,6 +42,14 @@ export interface RequestFacts {
   errorCode: ErrorCode | undefined;
   /** The client got its reply before the record was final on disk. */
   isToldEarly: boolean;
+}
+
+export interface PromptReading {
+  readonly turn: PromptTurn;
+  /** So many tokens of the input a backend had read in the turn before, with the same words before them. */
+  readonly reachableTokens: number;
+  /** Whether another backend had. */
+  readonly hasMoved: boolean;
 }
 
 /** The head of a reply. Its headers can be set until it has begun. */

@@ -4,6 +4,7 @@ import { createTokenEstimator } from '../core/tokens/estimate.ts';
 import { createSealers } from '../identity/seal.ts';
 import { watchCancels } from './cancel-watch.ts';
 import { createItemMemory } from './item-memory.ts';
+import { createPromptTurns } from './prompt-turns.ts';
 import { openPreparation, type Preparation, type PreparationOptions } from './preparation/preparation.ts';
 import { createRunningRequests } from './running.ts';
 import type { RelayServices } from './relay.ts';
@@ -13,7 +14,7 @@ export interface RequestServices extends RespondServices, RelayServices {
   readonly preparation: Preparation;
 }
 
-type OwnServices = 'running' | 'estimator' | 'sealers' | 'itemMemory' | 'usedFields' | 'preparation';
+type OwnServices = 'running' | 'estimator' | 'sealers' | 'itemMemory' | 'usedFields' | 'preparation' | 'promptTurns';
 
 export interface OpenRequestsOptions extends Omit<PreparationOptions, OwnServices | 'onDeath'> {
   /** What other rooms have opened. */
@@ -32,6 +33,7 @@ export function openRequests({ services, log, ...options }: OpenRequestsOptions)
     itemMemory: createItemMemory({ ...options, nowMs: services.nowMs }),
     sealers: createSealers(secret, gatewaySecretPrevious),
     usedFields: rememberUsedFields(),
+    promptTurns: createPromptTurns({ secret, nowMs: services.nowMs }),
   };
   const preparation = openPreparation({
     ...options,

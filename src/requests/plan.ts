@@ -25,6 +25,8 @@ export interface Plan extends PlannedLoad {
   readonly stream: boolean;
   /** As the backend is asked. */
   readonly serviceTier?: string | undefined;
+  /** The SHA-256 of what the requests of one conversation share. */
+  readonly conversation: Uint8Array;
   /** The SHA-256 of the body, if it has been made. */
   readonly bodyDigest?: Uint8Array | undefined;
 }

@@ -14,6 +14,7 @@ import type { IncomingChat } from './incoming.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { rerouterOf } from './reroute.ts';
 import type { ChatPlan } from './plan.ts';
+import type { OpenPrompt } from './prompt-turns.ts';
 import { sendDuplicate } from './show-record.ts';
 import { openTelling, tellBytes, type Telling } from './telling.ts';
 
@@ -28,7 +29,7 @@ export async function relayChat(incoming: IncomingChat, services: RelayServices)
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   const telling = openTelling(incoming, accepted);
   try {
-    await relay({ incoming, plan, bill: accepted.bill, telling }, services);
+    await relay({ incoming, plan, bill: accepted.bill, prompt: accepted.prompt, telling }, services);
   } catch (thrown) {
     throw await telling.endThrown(thrown);
   } finally {
@@ -38,12 +39,16 @@ export async function relayChat(incoming: IncomingChat, services: RelayServices)
 
 interface Relaying {
   readonly bill: Bill;
+  readonly prompt: OpenPrompt;
   readonly incoming: IncomingChat;
   readonly plan: ChatPlan;
   readonly telling: Telling;
 }
 
-async function relay({ incoming, plan, bill, telling: beginnings }: Relaying, services: RelayServices): Promise<void> {
+async function relay(
+  { incoming, plan, bill, prompt, telling: beginnings }: Relaying,
+  services: RelayServices,
+): Promise<void> {
   const { facts } = incoming;
   const { request, route, headers, choices } = plan;
   const meter = createChatMeter(choices);
@@ -68,7 +73,11 @@ async function relay({ incoming, plan, bill, telling: beginnings }: Relaying, se
       route,
       ...(reroute && { reroute }),
       caller: incoming.caller.holder().name,
-      note: (backend: BackendSpec) => noteUpstream(incoming, backend, services.policy().exposesUpstream),
+      note(backend: BackendSpec) {
+        noteUpstream(incoming, backend, services.policy().exposesUpstream);
+        prompt.asked(backend);
+      },
+      sent: prompt.sent,
     };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await telling.whenReady();

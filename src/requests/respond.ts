@@ -54,6 +54,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
       incoming,
       translator,
       compaction,
+      prompt: accepted.prompt,
       telling: events,
       reroute: rerouterOf(plan, {
         prepare: (backend) => incoming.prepare(backend),

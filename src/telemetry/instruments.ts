@@ -48,6 +48,31 @@ export function createRequestInstruments(registry: Registry) {
   };
 }
 
+/** Adds the metrics of the prefix caches of backends. */
+export function createCacheInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    turns: new Counter({
+      name: 'responses_gateway_turns_total',
+      help: 'Answered requests, by whether their prompt is that of the turn before with more behind it, and where and by whom it was broken.',
+      labelNames: ['turn', 'at', 'by'] as const,
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'responses_gateway_backend_input_tokens_total',
+      help: 'Input tokens of each backend: all, those from its cache, and those that some backend had read in the turn before.',
+      labelNames: ['backend', 'kind'] as const,
+      registers,
+    }),
+    moved: new Counter({
+      name: 'responses_gateway_backend_moved_turns_total',
+      help: 'Turns that a backend answered without the prefix that another one had read in the turn before.',
+      labelNames: ['backend'] as const,
+      registers,
+    }),
+  };
+}
+
 /** Adds the metrics of groups of keys. */
 export function createGroupInstruments(registry: Registry) {
   const registers = [registry];

@@ -106,7 +106,8 @@ function levelOf(facts: RequestFacts, end: RequestEnd): 'debug' | 'info' | 'erro
 }
 
 function describeEnd(facts: RequestFacts, end: RequestEnd): object {
-  const { firstOutputAtMs, usage } = facts;
+  const { firstOutputAtMs, usage, prompt } = facts;
+  const broken = prompt?.turn.turn === 'broken' ? prompt.turn : undefined;
   return {
     requestId: end.requestId,
     endpoint: facts.endpoint,
@@ -118,6 +119,10 @@ function describeEnd(facts: RequestFacts, end: RequestEnd): object {
     errorCode: facts.errorCode,
     leftOut: facts.leftOut,
     inputTokens: usage?.input_tokens,
+    cachedTokens: usage?.input_tokens_details.cached_tokens,
+    turn: prompt?.turn.turn,
+    brokenAt: broken?.at,
+    brokenBy: broken?.by,
     outputTokens: usage?.output_tokens,
     ms: Math.round(end.durationMs),
     firstOutputMs: firstOutputAtMs === undefined ? undefined : Math.round(firstOutputAtMs - facts.startedAtMs),

@@ -5,6 +5,7 @@ import { ENDPOINTS } from '../requests/endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import {
   addGauges,
+  createCacheInstruments,
   createGroupInstruments,
   createModelInstruments,
   createRequestInstruments,
@@ -50,6 +51,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   // A series that begins with its first request would hide it from `increase`.
   for (const endpoint of ['responses', 'chat.completions'] as const) toldEarly.inc({ endpoint }, 0);
   const ofGroups = createGroupInstruments(registry);
+  const countTurn = createTurnCounter(registry);
   const groupLabels = createLabels(MAX_GROUPS);
   const countModelCall = createModelCallCounter(registry, providerName);
   const running = new Set<RequestFacts>();
@@ -71,6 +73,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const { status, outcome } = end;
       requests.inc({ endpoint, status: `${Math.floor(status / 100)}xx`, stream: String(stream), outcome });
       if (errorCode !== undefined) errors.inc({ endpoint, code: errorCode, rejected: String(outcome === 'rejected') });
+      countTurn(facts);
       if (facts.isToldEarly) toldEarly.inc({ endpoint });
       if (facts.group !== undefined) countOfGroup(facts.group, facts, outcome);
       if (facts.backend !== 'not asked' && isModelCall(facts)) countModelCall(facts, end);
@@ -91,8 +94,31 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ofGroups.requests.inc({ group, outcome });
     if (usage === null) return;
     ofGroups.tokens.inc({ group, kind: 'input' }, usage.input_tokens);
+    ofGroups.tokens.inc({ group, kind: 'cached_input' }, usage.input_tokens_details.cached_tokens);
     ofGroups.tokens.inc({ group, kind: 'output' }, usage.output_tokens);
   }
+}
+
+/** Some backends cache no shorter prefix. */
+const MIN_CACHED = 1024;
+
+function createTurnCounter(registry: Registry): (facts: RequestFacts) => void {
+  const { turns, tokens, moved } = createCacheInstruments(registry);
+
+  return ({ prompt, usage, upstream: backend }) => {
+    if (prompt === undefined || usage === null) return;
+    const { turn, reachableTokens, hasMoved } = prompt;
+    const { cached_tokens: cached } = usage.input_tokens_details;
+    const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
+    // The number of the message would be a series of its own.
+    if (turn.turn === 'broken') turns.inc({ turn: 'broken', at: turn.at.split(' ', 1)[0] ?? '', by: turn.by });
+    else turns.inc({ turn: isUnread ? 'unread' : turn.turn, at: '', by: isUnread ? 'backend' : '' });
+    if (backend === undefined) return;
+    tokens.inc({ backend, kind: 'input' }, usage.input_tokens);
+    tokens.inc({ backend, kind: 'cached' }, cached);
+    tokens.inc({ backend, kind: 'reachable' }, reachableTokens);
+    if (hasMoved) moved.inc({ backend });
+  };
 }
 
 async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapshot> {

@@ -53,6 +53,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       firstOutputAtMs: undefined,
       chunks: 0,
       usage: null,
+      prompt: undefined,
       leftOut: undefined,
       unknownFinish: undefined,
       isToldEarly: false,

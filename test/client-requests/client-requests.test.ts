@@ -8,9 +8,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
+import { toBody } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
+import { readPrompt, toPromptKey, type PromptChain } from '../../src/identity/prompt-chain.ts';
 import { validateCreateResponse } from '../../src/requests/preparation/validate.ts';
 import { expectLonger } from '../support/chat-prefix.ts';
 
@@ -61,6 +63,12 @@ describe('requests of clients', () => {
         for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
           const chats = turns.map((body) => toChat(body, dialect));
           for (const [index, chat] of chats.slice(1).entries()) expectLonger(chat, chats[index], dialect);
+          expect(watched(chats), dialect).to.deep.equal(
+            chats.map(({ tools }, index) =>
+              // A client that has searched for tools offers more of them.
+              index === 0 ? 'first' : tools?.length === chats[index - 1]?.tools?.length ? 'extended' : 'tools',
+            ),
+          );
         }
       });
     }
@@ -72,6 +80,22 @@ describe('requests of clients', () => {
     expect([...expected, ...Object.keys(REFUSED)]).to.have.members(recordedNames());
   });
 });
+
+/** What the gateway says of these turns. */
+function watched(chats: readonly ChatRequest[]): string[] {
+  const key = toPromptKey('a secret', 'a caller', new Uint8Array());
+  let before: readonly PromptChain[] = [];
+  return chats.map((chat) => {
+    const { chain, index, difference } = readPrompt(bodyOf(chat), { key, list: 'messages', before });
+    before = [chain];
+    return difference?.at ?? (index < 0 ? 'first' : 'extended');
+  });
+}
+
+function bodyOf(chat: ChatRequest): Buffer {
+  const body = toBody(chat, []);
+  return Buffer.isBuffer(body) ? body : expect.fail('it is one text');
+}
 
 interface Session {
   readonly name: string;

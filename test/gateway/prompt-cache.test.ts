@@ -1,38 +1,138 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import type { UsageList } from '../../src/contract/types.ts';
-import { callerOf } from '../records/caller.ts';
+import type { GatewayOverrides } from '../../src/gateway.ts';
+import type { RequestRecord, UsageList } from '../../src/contract/types.ts';
+import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';
+import type { TestSettings } from '../support/settings.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+const READ = { ...USAGE, prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 640 } };
+
+const tool = (name: string) => ({
+  type: 'function',
+  name,
+  parameters: { type: 'object', properties: {} },
+  strict: true,
+});
+const user = (content: string) => ({ role: 'user', content });
+const assistant = (content: string) => ({ role: 'assistant', content });
+
+/** A conversation of an agent after its second answer. */
+const SECOND = {
+  model: 'm',
+  prompt_cache_key: 'a session',
+  instructions: 'You are an agent.',
+  tools: [tool('look'), tool('write')],
+  input: [user('Hello'), assistant('Hello!'), user('Look.'), assistant('I see.'), user('Write.')],
+};
+const FIRST = { ...SECOND, input: SECOND.input.slice(0, 3) };
 
 describe('the prefix cache of a backend', () => {
   let backend: ScriptedBackend;
   let gateway: TestGateway | undefined;
+  let workshop: Workshop;
+  let caller: Caller;
 
   beforeEach(async () => {
+    workshop = makeWorkshop();
     backend = await startScriptedBackend();
+    backend.always(answer('Hello', 'stop', READ));
   });
   afterEach(async () => {
     await gateway?.close();
     gateway = undefined;
     await backend.close();
+    await workshop.clear();
   });
+
+  async function open(settings: TestSettings = {}, overrides: GatewayOverrides = {}): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
+    caller = callerOf(gateway.url);
+  }
+
+  /** What the record of a request says of the cache. */
+  async function ask(body: object, path: 'create' | 'complete' = 'create'): Promise<RequestRecord['cache']> {
+    const reply = await caller[path](body);
+    expect(reply.status, await reply.text()).to.equal(200);
+    return (await caller.final(reply.headers.get('x-request-id') ?? '')).cache;
+  }
+
+  const BROKEN = (broken_at: string, broken_by: string) => ({ turn: 'broken', broken_at, broken_by });
+  const WHOLE = (turn: string) => ({ turn, broken_at: null, broken_by: null });
 
   it('is shown with what it saved, in the record and in the usage', async () => {
     const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
     gateway = managed;
     const { secret } = await managed.issue();
-    const caller = callerOf(managed.url, secret);
-    const usage = { ...USAGE, prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 640 } };
-    backend.always(answer('Hello', 'stop', usage));
-    const reply = await caller.create({ model: 'm', input: 'Hello' });
-    await reply.text();
+    caller = callerOf(managed.url, secret);
     // A cached token costs 1 millionth in the place of 2.
     const shown = { cached_tokens: 640, saved: 640 };
-    const { cache } = await caller.final(reply.headers.get('x-request-id') ?? '');
-    expect(cache).to.include({ ...shown, share: 0.64 });
+    expect(await ask({ model: 'm', input: 'Hello' })).to.include({ ...shown, share: 0.64 });
     const { data } = (await (await caller.get('/api/v1/usage')).json()) as UsageList;
     expect(data[0]).to.include({ ...shown, cached_share: 0.64 });
+  });
+
+  it('keeps each turn of a conversation that the client only adds to', async () => {
+    await open();
+    expect(await ask(FIRST)).to.include(WHOLE('first'));
+    expect(await ask(SECOND)).to.include(WHOLE('extended'));
+    expect(await ask({ ...SECOND, temperature: 0.5, metadata: { turn: '3' } })).to.include(WHOLE('extended'));
+    expect(await ask({ ...FIRST, prompt_cache_key: 'another session' })).to.include(WHOLE('first'));
+  });
+
+  const later = (change: object) => ({ ...SECOND, ...change });
+  const edited = SECOND.input.map((item) => (item.content === 'Hello!' ? assistant('Hello, hello!') : item));
+  for (const { what, body, broken } of [
+    { what: 'a time in the instructions', body: later({ instructions: 'It is noon.' }), broken: 'instructions' },
+    { what: 'tools in another order', body: later({ tools: SECOND.tools.toReversed() }), broken: 'tools' },
+    { what: 'an edited message', body: later({ input: edited }), broken: 'message 3 of 4' },
+    { what: 'another model', body: later({ model: 'n' }), broken: 'model' },
+    { what: 'one tool, chosen by name', body: later({ tools: [SECOND.tools[0]] }), broken: 'tools' },
+  ]) {
+    it(`is lost by ${what}, which the record names`, async () => {
+      await open();
+      await ask(FIRST);
+      expect(await ask(body)).to.include(BROKEN(broken, 'client'));
+    });
+  }
+
+  it('is lost by an alias that has moved, and by another dialect, which are settings', async () => {
+    const file = join(workshop.folder, 'backends.json');
+    const write = (to: string, dialect: string) =>
+      writeFileSync(
+        file,
+        JSON.stringify({ backends: [{ name: 'a', base_url: backend.baseUrl, dialect, aliases: { m: to } }] }),
+      );
+    write('m-1', 'generic');
+    await open({ UPSTREAM_BASE_URL: undefined, BACKENDS_FILE: file });
+    const input = SECOND.input.toSpliced(2, 0, { role: 'developer', content: 'Be brief.' });
+    const session = { ...SECOND, input };
+    await ask(session);
+    write('m-2', 'generic');
+    gateway?.reload();
+    expect(await ask(session)).to.include(BROKEN('model', 'settings'));
+    write('m-2', 'openai');
+    gateway?.reload();
+    expect(await ask(session)).to.include(BROKEN('message 4 of 6', 'settings'));
+  });
+
+  it('is watched for chat completions as well', async () => {
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+    gateway = managed;
+    caller = callerOf(managed.url, (await managed.issue()).secret);
+    const system = { role: 'system', content: 'You are an agent.' };
+    const chat = { model: 'm', messages: [system, ...FIRST.input] };
+    expect(await ask(chat, 'complete')).to.include(WHOLE('first'));
+    expect(await ask({ ...chat, messages: [system, ...SECOND.input] }, 'complete')).to.include(WHOLE('extended'));
+    const changed = { ...chat, messages: [{ ...system, content: 'It is noon.' }, ...SECOND.input] };
+    expect(await ask(changed, 'complete')).to.include(WHOLE('first'));
+    const keyed = { ...changed, prompt_cache_key: 'a session' };
+    await ask({ ...chat, prompt_cache_key: 'a session' }, 'complete');
+    expect(await ask(keyed, 'complete')).to.include(BROKEN('instructions', 'client'));
   });
 });

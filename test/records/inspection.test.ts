@@ -107,7 +107,7 @@ describe('the records of a caller', () => {
       const requestId = reply.headers.get('x-request-id') ?? '';
       const { completed_at, duration_ms, ...over } = await caller.final(requestId);
       const { completed_at: _, duration_ms: __, ...begun } = running ?? {};
-      const cache = { cached_tokens: 0, share: 0, saved: null, turn: null, broken_at: null, broken_by: null };
+      const cache = { cached_tokens: 0, share: 0, saved: null, turn: 'first', broken_at: null, broken_by: null };
       expect(over).to.deep.equal({ ...begun, request_id: requestId, status: 'succeeded', usage: KNOWN_USAGE, cache });
       expect(completed_at).to.be.within(over.created_at, Date.now() / 1000);
       const seconds = (completed_at ?? 0) - over.created_at;

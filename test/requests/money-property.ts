@@ -42,6 +42,7 @@ import { beginFacts } from '../support/observe.ts';
 import { PATIENT } from '../support/patient.ts';
 import { runs, SEED } from '../support/property.ts';
 import { onlyBackend, openOnlyBackend } from '../support/only-backend.ts';
+import { createPromptTurns } from '../../src/requests/prompt-turns.ts';
 
 const KEYS = 50;
 const AT_ONCE = 64;
@@ -267,6 +268,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   const rateLimits = createRateLimits({ accounts: store, nowMs: Date.now });
   const services: RespondServices & RelayServices = {
     ...config,
+    promptTurns: createPromptTurns({ secret: 'a secret', nowMs: Date.now }),
     policy: () => DEFAULT_POLICY,
     store: watched,
     admission: createAdmission({

@@ -27,6 +27,7 @@ describe('rerouterOf', () => {
       backendModel: route.modelAliases.get('m') ?? 'm',
       route,
       stream: false,
+      conversation: new Uint8Array(),
       inputSize: { textBytes: 2, mediaTokens: 0 },
       maxOutputTokens: null,
       choices: 1,

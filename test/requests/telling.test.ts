@@ -21,6 +21,7 @@ import { chunkOf, openMachine, PLAIN_REQUEST, TEST_UNIQUE } from '../support/mac
 import { beginFacts } from '../support/observe.ts';
 import { openOnlyBackend } from '../support/only-backend.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { createPromptTurns } from '../../src/requests/prompt-turns.ts';
 
 const DAY_MS = 86_400_000;
 const AT_MS = 20_000 * DAY_MS;
@@ -70,6 +71,7 @@ describe('a request that was accepted', () => {
       backendModel: 'm',
       route: openOnlyBackend().routes.choose('m', () => ''),
       stream: false,
+      conversation: new Uint8Array(),
       inputSize: { textBytes: 2, mediaTokens: 0 },
       maxOutputTokens: null,
       choices: 1,
@@ -79,6 +81,7 @@ describe('a request that was accepted', () => {
       admission: ADMIT_ALL,
       running,
       identities: createIdentities('a secret of ours', null),
+      promptTurns: createPromptTurns({ secret: 'a secret of ours', nowMs }),
       estimator: createTokenEstimator(),
       keyOwner: 'gateway' as const,
       duplicateStatus: 409 as const,

@@ -63,6 +63,11 @@ describe('the line of a request', () => {
       res.setHeader('x-request-id', 'req_of_record');
       const facts = factsOf(res);
       Object.assign(facts, { model: 'm-1', stream: true, keyPrefix: 'sk-ab', usage: usageOf(12, 34) });
+      facts.prompt = {
+        turn: { turn: 'broken', at: 'tools', by: 'client' },
+        reachableTokens: 0,
+        hasMoved: false,
+      };
       facts.firstOutputAtMs = facts.startedAtMs + 5.4;
       res.json({ ok: true });
     });
@@ -80,6 +85,10 @@ describe('the line of a request', () => {
       stream: true,
       status: 200,
       inputTokens: 12,
+      cachedTokens: 0,
+      turn: 'broken',
+      brokenAt: 'tools',
+      brokenBy: 'client',
       outputTokens: 34,
       firstOutputMs: 5,
     });

@@ -38,6 +38,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     firstOutputAtMs: 6000,
     chunks: 21,
     usage: USAGE,
+    prompt: undefined,
     leftOut: undefined,
     unknownFinish: undefined,
     isToldEarly: false,
@@ -136,6 +137,46 @@ describe('createMetrics', () => {
     });
   });
 
+  const TURN = { reachableTokens: 0, hasMoved: false };
+  for (const { prompt, cached, counted } of [
+    { prompt: { turn: { turn: 'first' } }, cached: 0, counted: { turn: 'first', at: '', by: '' } },
+    { prompt: { turn: { turn: 'extended' } }, cached: 60, counted: { turn: 'extended', at: '', by: '' } },
+    {
+      prompt: { turn: { turn: 'extended' }, reachableTokens: 2000 },
+      cached: 0,
+      counted: { turn: 'unread', at: '', by: 'backend' },
+    },
+    {
+      prompt: { turn: { turn: 'broken', at: 'message 3 of 12', by: 'client' } },
+      cached: 0,
+      counted: { turn: 'broken', at: 'message', by: 'client' },
+    },
+  ] as const) {
+    it(`counts a turn that is ${Object.values(counted).join(' ')}`, async () => {
+      const usage = { ...USAGE, input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 } };
+      tell({ usage, prompt: { ...TURN, ...prompt } });
+      const { samples } = (await scrape()).get('responses_gateway_turns_total') ?? {};
+      expect(samples?.map(({ labels }) => labels)).to.deep.equal([counted]);
+    });
+  }
+
+  it('counts what each backend had in its cache beside what it could have, and turns that were elsewhere before', async () => {
+    tell({ upstream: 'a', prompt: { turn: { turn: 'extended' }, reachableTokens: 80, hasMoved: false } });
+    tell({ upstream: 'b', prompt: { turn: { turn: 'extended' }, reachableTokens: 90, hasMoved: true } });
+    const families = await scrape();
+    const { samples } = families.get('responses_gateway_backend_input_tokens_total') ?? {};
+    expect(samples?.map(({ labels, value }) => [labels['backend'], labels['kind'], value])).to.deep.equal([
+      ['a', 'input', 100],
+      ['a', 'cached', 60],
+      ['a', 'reachable', 80],
+      ['b', 'input', 100],
+      ['b', 'cached', 60],
+      ['b', 'reachable', 90],
+    ]);
+    expect(sumOf(families, 'responses_gateway_backend_moved_turns_total', { backend: 'a' })).to.equal(0);
+    expect(sumOf(families, 'responses_gateway_backend_moved_turns_total', { backend: 'b' })).to.equal(1);
+  });
+
   for (const { name, facts, end } of [
     { name: 'a reply in JSON', facts: { stream: false }, end: {} },
     { name: 'a stream without output', facts: { firstOutputAtMs: undefined }, end: {} },
@@ -229,6 +270,7 @@ describe('createMetrics', () => {
     ]);
     expect(await shown('responses_gateway_group_tokens_total')).to.deep.equal([
       { group: 'research', kind: 'input', value: 100 },
+      { group: 'research', kind: 'cached_input', value: 60 },
       { group: 'research', kind: 'output', value: 11 },
     ]);
   });

@@ -1,3 +1,5 @@
+import { digestOf } from '../../identity/identities.ts';
+import { lazily } from '../../core/lazily.ts';
 import { affinityOf } from '../../core/routes.ts';
 import type { Edit } from '../../core/json-bytes.ts';
 import { checkModelSuffix, checkServiceTier, unpricedMedium } from '../../core/request/bounded-fields.ts';
@@ -27,7 +29,8 @@ export function prepareChat(
 ): PreparedChat {
   const { routes, models, defaultMaxOutputTokens } = settings;
   const wanted = validateCreateChatCompletion(value);
-  const route = routes.choose(wanted.model, () => affinityOf(identity[0], wanted));
+  const affinity = lazily(() => affinityOf(identity[0], wanted));
+  const route = routes.choose(wanted.model, affinity);
   if (isLimited) {
     checkModelSuffix(wanted.model);
     checkServiceTier(wanted.service_tier);
@@ -51,6 +54,7 @@ export function prepareChat(
     route,
     stream,
     ...(typeof wanted.service_tier === 'string' && { serviceTier: wanted.service_tier }),
+    conversation: digestOf(affinity()),
     inputSize,
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
     choices: wanted.n ?? 1,

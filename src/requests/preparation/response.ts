@@ -4,6 +4,7 @@ import { isObject } from '../../core/json.ts';
 import type { ChatPart, ChatRequest } from '../../core/chat.ts';
 import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
 import type { CompactionOptions, CompactionPlan, CompactionSettings } from '../../core/compaction/compaction.ts';
+import { lazily } from '../../core/lazily.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
@@ -18,7 +19,7 @@ import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { AuthMode, CreateResponse, HistoryPolicy, ImageUrlPolicy, ModelMedia } from '../../contract/types.ts';
-import type { Identity } from '../../identity/identities.ts';
+import { digestOf, type Identity } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
 import { compactionFor, loadOf, mayCompact, type MediaOption } from '../compact.ts';
 import type { IncomingCreate } from '../incoming.ts';
@@ -105,7 +106,7 @@ function prepareResolved(
   const { identity, value, bytes } = parsed;
   const valid = withExactIntegers(VALIDATE[endpoint](value), bytes);
   const { model } = valid;
-  const affinity = (): string => affinityOf(identity[0], valid);
+  const affinity = lazily(() => affinityOf(identity[0], valid));
   const route = services.routes.choose(model, affinity);
   const settings = services.models.present?.find(model, route.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);
@@ -134,6 +135,7 @@ function prepareResolved(
     route,
     stream: request.stream === true,
     serviceTier: translation.chat.service_tier,
+    conversation: digestOf(affinity()),
     request,
     translation,
     leftOut: leftOutOf(withIgnored(translation, overridden)),

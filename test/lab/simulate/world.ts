@@ -47,6 +47,7 @@ import { NO_FORWARD, onlyBackend } from '../../support/only-backend.ts';
 import { Client, readChat, readEvents, readJson, type Told } from './client.ts';
 import type { Create, History, Step, STORE_FAULTS } from './steps.ts';
 import { beginVirtualTime } from './time.ts';
+import { createPromptTurns } from '../../../src/requests/prompt-turns.ts';
 
 const SECRET = 'the secret of a simulation';
 const PRICES = createPrices({ currency: 'USD', models: { m: { input: '2', output: '10' } } });
@@ -367,6 +368,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       store,
       running,
       identities,
+      promptTurns: createPromptTurns({ secret: 'a secret', nowMs: time.nowMs }),
       sealers,
       backend: failover,
       relay: failover,

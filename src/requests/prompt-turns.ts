@@ -1,0 +1,187 @@
+/** How the prompt of a request goes on from the one before it in its conversation, which a backend's prefix cache depends on. */
+
+import type { RequestBody } from '../backend/connection.ts';
+import { bufferOf } from '../core/collected-bytes.ts';
+import type { BackendSpec } from '../core/routes.ts';
+import {
+  readPrompt,
+  toPromptKey,
+  type PromptChain,
+  type PromptKey,
+  type ReadPrompt,
+} from '../identity/prompt-chain.ts';
+import type { PromptTurn } from '../store/store.ts';
+import type { Usage } from '../contract/types.ts';
+import type { PromptReading } from './facts.ts';
+import type { Incoming } from './incoming.ts';
+import type { Plan } from './plan.ts';
+
+export interface PromptTurns {
+  /** Opens the prompt of a request. */
+  open(incoming: Pick<Incoming, 'caller' | 'body'>, plan: PromptPlan): OpenPrompt;
+}
+
+type PromptPlan = Pick<Plan, 'endpoint' | 'model' | 'conversation'> & {
+  readonly continues?: string;
+  readonly compaction?: object | undefined;
+};
+
+/** The prompt of one request. */
+export interface OpenPrompt {
+  /** Notes the backend that is asked now. */
+  asked(backend: Pick<BackendSpec, 'name' | 'upstreamDialect'>): void;
+  /** Reads the body that is sent. The last one counts. */
+  readonly sent: (body: RequestBody, as: { readonly model: string; readonly leftOut: readonly string[] }) => void;
+  /** Remembers the prompt for the next turn, once the backend has read it. Undefined if nothing is known. */
+  end(usage: Usage): PromptReading | undefined;
+}
+
+export interface PromptTurnsOptions {
+  readonly secret: string;
+  readonly nowMs: () => number;
+  readonly maxConversations?: number;
+}
+
+/** A backend that was asked last. */
+interface Turn {
+  readonly atMs: number;
+  readonly sent: PromptChain;
+  readonly client: PromptChain;
+  readonly askedModel: string;
+  readonly model: string;
+  /** What the settings and the backend make of a request. */
+  readonly stamp: string;
+  readonly backend: string;
+  readonly inputTokens: number;
+}
+
+/** In bytes: a checksum of more would hold up others. */
+const MAX_BODY = 4 * 1024 * 1024;
+/** Few backends keep a prefix for as long. */
+const MAX_AGE_MS = 3_600_000;
+/** Agents of one session may share its cache key, and each has a conversation of its own. */
+const MAX_BRANCHES = 4;
+/** Of all callers, a quarter at most of one. Each turn that is remembered makes room for itself, and removes one that is too old. */
+const MAX_CONVERSATIONS = 10_000;
+
+/** Remembers nothing at first. */
+export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
+  const { secret, nowMs, maxConversations = MAX_CONVERSATIONS } = options;
+  /** By caller, and those whose last turn is the longest ago first. */
+  const remembered = new Map<string, Map<PromptKey, readonly Turn[]>>();
+  let count = 0;
+
+  function remember(caller: string, key: PromptKey, turns: readonly Turn[]): void {
+    const own = remembered.get(caller) ?? new Map<PromptKey, readonly Turn[]>();
+    remembered.delete(caller);
+    remembered.set(caller, own);
+    if (!own.delete(key)) count += 1;
+    own.set(key, turns);
+    if (own.size > maxConversations / 4) forgetOldest(caller);
+    const [longestAgo = caller] = remembered.keys();
+    if (count > maxConversations || isOver(longestAgo)) forgetOldest(longestAgo);
+  }
+
+  function isOver(caller: string): boolean {
+    const [[latest] = []] = remembered.get(caller)?.values() ?? [];
+    return latest !== undefined && nowMs() - latest.atMs > MAX_AGE_MS;
+  }
+
+  function forgetOldest(caller: string): void {
+    const [key] = remembered.get(caller)?.keys() ?? [];
+    if (key !== undefined) forget(caller, key);
+  }
+
+  function forget(caller: string, key: PromptKey): void {
+    const own = remembered.get(caller);
+    if (own?.delete(key) === true) count -= 1;
+    if (own?.size === 0) remembered.delete(caller);
+  }
+
+  return {
+    open({ caller: { identity }, body }, plan) {
+      const [caller] = identity;
+      const key = toPromptKey(secret, caller, plan.conversation);
+      const list = plan.endpoint === 'chat.completions' ? 'messages' : 'input';
+      let stamp = '';
+      let backend = '';
+      let read: Read | undefined;
+
+      function turnsNow(): readonly Turn[] {
+        const turns = remembered.get(caller)?.get(key) ?? [];
+        return turns.filter(({ atMs }) => nowMs() - atMs <= MAX_AGE_MS);
+      }
+
+      return {
+        asked(spec) {
+          backend = spec.name;
+          stamp = spec.upstreamDialect;
+        },
+        sent(written, { model, leftOut }) {
+          const bytes = bytesOf(written);
+          read = undefined;
+          if (bytes.length > MAX_BODY || body.bytes.length > MAX_BODY) return;
+          const turns = turnsNow();
+          const sent = readPrompt(bytes, { key, list: 'messages', before: turns.map((turn) => turn.sent) });
+          const earlier = turns[sent.index];
+          const before = earlier === undefined ? [] : [earlier.client];
+          const client = readPrompt(body.bytes, { key, list, before, maxTags: 0 });
+          read = { earlier, sent, client, model, stamp: `${stamp} ${leftOut.join(' ')}` };
+        },
+        end(usage) {
+          if (read === undefined) return undefined;
+          const { earlier, sent, client, model } = read;
+          const inputTokens = usage.input_tokens;
+          const turn: Turn = {
+            atMs: nowMs(),
+            sent: sent.chain,
+            client: client.chain,
+            askedModel: plan.model,
+            model,
+            stamp: read.stamp,
+            backend,
+            inputTokens,
+          };
+          const others = turnsNow().filter((one) => one !== earlier);
+          remember(caller, key, [turn, ...others].slice(0, MAX_BRANCHES));
+          if (earlier === undefined) return { turn: { turn: 'first' }, reachableTokens: 0, hasMoved: false };
+          const how = howItGoesOn(turn, earlier, read, plan);
+          const reachableTokens = how.turn === 'extended' ? Math.min(earlier.inputTokens, inputTokens) : 0;
+          return { turn: how, reachableTokens, hasMoved: reachableTokens > 0 && earlier.backend !== backend };
+        },
+      };
+    },
+  };
+}
+
+interface Read {
+  readonly earlier: Turn | undefined;
+  readonly sent: ReadPrompt;
+  readonly client: ReadPrompt;
+  readonly model: string;
+  readonly stamp: string;
+}
+
+function bytesOf(body: RequestBody): Buffer {
+  if (typeof body === 'string') return Buffer.from(body);
+  // The messages of a large request are in its last part.
+  return Buffer.isBuffer(body) ? body : bufferOf(body.at(-1) ?? Buffer.alloc(0));
+}
+
+function howItGoesOn(turn: Turn, earlier: Turn, { sent, client }: Read, plan: PromptPlan): PromptTurn {
+  if (turn.model !== earlier.model) {
+    return { turn: 'broken', at: 'model', by: turn.askedModel === earlier.askedModel ? 'settings' : 'client' };
+  }
+  const { difference } = sent;
+  if (difference === undefined) return { turn: 'extended' };
+  const isClientSame = client.chain.others === earlier.client.others && hasSameInput(client, plan);
+  // What the client adds without an answer between may be told in the message before it.
+  const isOfClient = !isClientSame || difference.isLast || plan.compaction !== undefined;
+  const by = isOfClient ? 'client' : turn.stamp === earlier.stamp ? 'gateway' : 'settings';
+  return { turn: 'broken', at: difference.at, by };
+}
+
+/** What a response continues is not in the body, and is as it was. */
+function hasSameInput({ index, difference }: ReadPrompt, { continues }: PromptPlan): boolean {
+  return difference === undefined ? index >= 0 || continues !== undefined : false;
+}
