@@ -3,7 +3,14 @@
  * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
  */
 
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type CounterConfiguration,
+  type GaugeConfiguration,
+  type Registry,
+} from 'prom-client';
 import type { Labels } from './labels.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -211,159 +218,140 @@ export function addGauges(registry: Registry, readings: Readings): void {
     registers: [registry],
   });
   build.set({ version: packageJson.version, node: process.versions.node }, 1);
+  addGauge(registry, {
+    name: 'responses_gateway_requests_running',
+    help: 'Requests whose reply is not over.',
+    labelNames: ['endpoint', 'stream'],
+    read: running,
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_backend_connections',
+    help: 'Connections to the backend that are open.',
+    labelNames: ['pool', 'state'],
+    read: connections,
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_store_up',
+    help: 'Whether records can be written: 0 from a failure until a second has gone well.',
+    aggregator: 'min',
+    read: () => [[{}, Number(!isStoreFailing())]],
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_websockets',
+    help: 'WebSockets that are open, idle ones among them.',
+    read: () => [[{}, webSockets()]],
+  });
+}
+
+interface Read<Label extends string> {
+  readonly read: () => Reading<Label>;
+}
+
+/** Adds a gauge that is read at each scrape, and has no value that is not read. */
+function addGauge<Label extends string>(
+  registry: Registry,
+  { read, ...config }: Pick<GaugeConfiguration<Label>, 'name' | 'help' | 'labelNames' | 'aggregator'> & Read<Label>,
+): void {
   registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_requests_running',
-      help: 'Requests whose reply is not over.',
-      labelNames: ['endpoint', 'stream'] as const,
+    new Gauge<Label>({
+      ...config,
       registers: [],
       collect() {
-        for (const [labels, value] of running()) this.set(labels, value);
+        this.reset();
+        for (const [labels, value] of read()) this.set(labels, value);
       },
     }),
   );
+}
+
+/** As `addGauge`, for what is counted elsewhere. */
+function addCounter<Label extends string>(
+  registry: Registry,
+  { read, ...config }: Pick<CounterConfiguration<Label>, 'name' | 'help' | 'labelNames'> & Read<Label>,
+): void {
   registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_backend_connections',
-      help: 'Connections to the backend that are open.',
-      labelNames: ['pool', 'state'] as const,
+    new Counter<Label>({
+      ...config,
       registers: [],
       collect() {
-        for (const [labels, value] of connections()) this.set(labels, value);
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_store_up',
-      help: 'Whether records can be written: 0 from a failure until a second has gone well.',
-      aggregator: 'min',
-      registers: [],
-      collect() {
-        this.set(Number(!isStoreFailing()));
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_websockets',
-      help: 'WebSockets that are open, idle ones among them.',
-      registers: [],
-      collect() {
-        this.set(webSockets());
+        this.reset();
+        for (const [labels, value] of read()) this.inc(labels, value);
       },
     }),
   );
 }
 
 function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_group_funds_used_ratio',
-      help: 'How much of the credits, or of the spend limit of this day or month (UTC), a group has used; 1 is all.',
-      labelNames: ['group', 'of'] as const,
-      // All processes read the same database.
-      aggregator: 'max',
-      registers: [],
-      collect() {
-        this.reset();
-        const highest = new Map<string, { readonly group: string; readonly of: FundsKind; readonly ratio: number }>();
-        for (const { group: name, of, ratio } of alerts().groups) {
-          const group = groupLabels.labelOf(name, true);
-          const place = `${of} ${group}`;
-          if ((highest.get(place)?.ratio ?? -1) < ratio) highest.set(place, { group, of, ratio });
-        }
-        for (const { ratio, ...labels } of highest.values()) this.set(labels, ratio);
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Gauge({
-      name: 'responses_gateway_accounts_at_threshold',
-      help: 'Keys and groups that have used this share of their credits or of a spend limit, in percent.',
-      labelNames: ['account', 'of', 'threshold'] as const,
-      aggregator: 'max',
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { count, threshold, ...labels } of alerts().reached)
-          this.set({ ...labels, threshold: String(threshold) }, count);
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Counter({
-      name: 'responses_gateway_alerts_total',
-      help: 'Alerts that were posted to the webhook, given up after some tries, or dropped at the end of the process.',
-      labelNames: ['type', 'result'] as const,
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { count, ...labels } of alerts().alerts) this.inc(labels, count);
-      },
-    }),
-  );
+  addGauge(registry, {
+    name: 'responses_gateway_group_funds_used_ratio',
+    help: 'How much of the credits, or of the spend limit of this day or month (UTC), a group has used; 1 is all.',
+    labelNames: ['group', 'of'],
+    // All processes read the same database.
+    aggregator: 'max',
+    read: () => {
+      const highest = new Map<string, Reading<'group' | 'of'>[number]>();
+      for (const { group: name, of, ratio } of alerts().groups) {
+        const group = groupLabels.labelOf(name, true);
+        const place = `${of} ${group}`;
+        if ((highest.get(place)?.[1] ?? -1) < ratio) highest.set(place, [{ group, of }, ratio]);
+      }
+      return [...highest.values()];
+    },
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_accounts_at_threshold',
+    help: 'Keys and groups that have used this share of their credits or of a spend limit, in percent.',
+    labelNames: ['account', 'of', 'threshold'],
+    aggregator: 'max',
+    read: () =>
+      alerts().reached.map(({ count, threshold, ...labels }) => [{ ...labels, threshold: String(threshold) }, count]),
+  });
+  addCounter(registry, {
+    name: 'responses_gateway_alerts_total',
+    help: 'Alerts that were posted to the webhook, given up after some tries, or dropped at the end of the process.',
+    labelNames: ['type', 'result'],
+    read: () => alerts().alerts.map(({ count, ...labels }) => [labels, count]),
+  });
 }
 
 /** Operators name the backends, so that their labels are few. */
 function addBackends(registry: Registry, backends: Readings['backends']): void {
-  const gauges = [
-    {
-      name: 'responses_gateway_backend_up',
-      help: 'Whether the backend takes requests: 0 while it rests or is tried again.',
-      // Of several processes the worst one counts.
-      aggregator: 'min' as const,
-      of: ({ isUp }: BackendReading) => Number(isUp),
-    },
-    {
-      name: 'responses_gateway_backend_requests_running',
-      help: 'Requests at the backend.',
-      of: ({ running }: BackendReading) => running,
-    },
-    {
-      name: 'responses_gateway_backend_requests_waiting',
-      help: 'Requests that wait for a place at this backend or at another one.',
-      of: ({ waiting }: BackendReading) => waiting,
-    },
-  ];
-  for (const { of, ...gauge } of gauges) {
-    registry.registerMetric(
-      new Gauge({
-        ...gauge,
-        labelNames: ['backend'] as const,
-        registers: [],
-        collect() {
-          this.reset();
-          for (const reading of backends()) this.set({ backend: reading.name }, of(reading));
-        },
-      }),
-    );
-  }
-  registry.registerMetric(
-    new Counter({
-      name: 'responses_gateway_backend_requests_total',
-      help: 'Tries at the backend that are over. A refusal for a reason of the request is an answer.',
-      labelNames: ['backend', 'result'] as const,
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { name: backend, answered, failed, cancelled } of backends()) {
-          for (const [result, count] of Object.entries({ answered, failed, cancelled }))
-            this.inc({ backend, result }, count);
-        }
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Counter({
-      name: 'responses_gateway_backend_rests_total',
-      help: 'How often the backend was left alone for a while because it had failed.',
-      labelNames: ['backend'] as const,
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { name, rests } of backends()) this.inc({ backend: name }, rests);
-      },
-    }),
-  );
+  const ofEach = (count: (reading: BackendReading) => number) => (): Reading<'backend'> =>
+    backends().map((reading) => [{ backend: reading.name }, count(reading)]);
+  const labelNames = ['backend'] as const;
+  addGauge(registry, {
+    name: 'responses_gateway_backend_up',
+    help: 'Whether the backend takes requests: 0 while it rests or is tried again.',
+    labelNames,
+    // Of several processes the worst one counts.
+    aggregator: 'min',
+    read: ofEach(({ isUp }) => Number(isUp)),
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_backend_requests_running',
+    help: 'Requests at the backend.',
+    labelNames,
+    read: ofEach(({ running }) => running),
+  });
+  addGauge(registry, {
+    name: 'responses_gateway_backend_requests_waiting',
+    help: 'Requests that wait for a place at this backend or at another one.',
+    labelNames,
+    read: ofEach(({ waiting }) => waiting),
+  });
+  addCounter(registry, {
+    name: 'responses_gateway_backend_requests_total',
+    help: 'Tries at the backend that are over. A refusal for a reason of the request is an answer.',
+    labelNames: ['backend', 'result'],
+    read: () =>
+      backends().flatMap(({ name: backend, answered, failed, cancelled }) =>
+        Object.entries({ answered, failed, cancelled }).map(([result, count]) => [{ backend, result }, count] as const),
+      ),
+  });
+  addCounter(registry, {
+    name: 'responses_gateway_backend_rests_total',
+    help: 'How often the backend was left alone for a while because it had failed.',
+    labelNames,
+    read: ofEach(({ rests }) => rests),
+  });
 }
