@@ -71,7 +71,7 @@ export function countUnreadReply(res: ServerResponse, bytes = res.writableLength
 }
 
 /** Returns what counts the unread replies of routes that are not limited by load. */
-export function countUnreadReplies({ bodyBytes }: Pick<Load, 'bodyBytes'>): RequestHandler {
+export function countUnreadReplies({ bodyBytes }: Load): RequestHandler {
   return (_req, res, next) => {
     const { holder } = callerOf(res);
     res.once('prefinish', () => {

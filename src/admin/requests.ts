@@ -4,7 +4,7 @@ import type { Administration } from './administration.ts';
 import { labelCaller } from '../accounts/usage.ts';
 import type { AdminRequest, AdminRequestList, AuthMode } from '../contract/types.ts';
 import { ApiError } from '../core/errors.ts';
-import type { RunningRequests } from '../requests/running.ts';
+import { cancelAsked, type RunningRequests } from '../requests/running.ts';
 import { toRecord } from '../requests/show-record.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { invalidQuery, readText } from '../http/records/query.ts';
@@ -59,12 +59,8 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
     },
     async cancel(req, res) {
       const requestId = toId(req.params.id);
-      const asking = store.requestCancelOfAny(requestId);
-      await running.cancelIf(
-        requestId,
-        asking.then((asked) => asked?.kind === 'asked'),
-      );
-      const [asked, record] = [await asking, await store.findAny(requestId)];
+      const asked = await cancelAsked(running, requestId, store.requestCancelOfAny(requestId));
+      const record = await store.findAny(requestId);
       if (asked === undefined || record === undefined) throw new ApiError('request_not_found');
       res.status(asked.kind === 'asked' ? 202 : 200).json(toShown(req)(record));
     },

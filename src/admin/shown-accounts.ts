@@ -2,6 +2,7 @@
 
 import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
+import { toSeconds } from '../core/time.ts';
 import type {
   CreateGroup,
   AdminGroup,
@@ -156,8 +157,4 @@ function toLedgerItem(entry: LedgerEntry): LedgerItem {
 
 function toAmount(micro: number | null): string | null {
   return micro === null ? null : formatAmount(micro);
-}
-
-function toSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -47,7 +47,7 @@ export function spendingOf(account: AccountSpending, nowMs: number): readonly Sp
 }
 
 /** Returns the share in percent, rounded down. */
-export function percentOf({ usedMicro, limitMicro }: Pick<Spending, 'usedMicro' | 'limitMicro'>): number {
+export function percentOf({ usedMicro, limitMicro }: Spending): number {
   return Math.floor((usedMicro / limitMicro) * 100);
 }
 

@@ -2,7 +2,7 @@ import { CliError, type CliContext } from './context.ts';
 
 /** Asks for the name of what is deleted for good, unless `yes`. Throws CliError without it. */
 export async function confirmDeletion(
-  { ask }: Pick<CliContext, 'ask'>,
+  { ask }: CliContext,
   { what, name, yes }: { readonly what: string; readonly name: string; readonly yes: boolean },
 ): Promise<void> {
   if (yes) return;
@@ -13,7 +13,7 @@ export async function confirmDeletion(
 
 /** Asks whether to go on, unless `yes`. Throws CliError without a yes. */
 export async function confirm(
-  { ask }: Pick<CliContext, 'ask'>,
+  { ask }: CliContext,
   { what, yes }: { readonly what: string; readonly yes: boolean },
 ): Promise<void> {
   if (yes) return;

@@ -9,14 +9,14 @@ import { CliError, type CliContext } from './context.ts';
 export type OpenStore = Awaited<ReturnType<typeof connectStore>>;
 
 /** Returns the location of the database. Throws CliError for one in memory. */
-export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): SharedDatabase {
+export function findDatabase({ databaseUrl }: Config): SharedDatabase {
   const location = locateDatabase(databaseUrl);
   if (location.kind !== 'memory') return location;
   throw new CliError('DATABASE_URL is :memory:, so only the gateway itself can read its records.');
 }
 
 /** As `findDatabase`. Throws ConfigError for a missing file, which often means the wrong folder. */
-export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): SharedDatabase {
+export function findExistingDatabase(config: Config): SharedDatabase {
   const database = findDatabase(config);
   if (database.kind === 'file' && !existsSync(database.path)) {
     throw new ConfigError([

@@ -52,9 +52,9 @@ const TRY_IT = `The backend checks no key, so the gateway does: clients need thi
 
 /** Returns the setting with the key of the backend. What is in a file stays there. */
 function ofBackend(
-  { apiKey }: Pick<Target, 'apiKey'>,
+  { apiKey }: Target,
   { key = '' }: TargetOptions,
-  { env }: Pick<CliContext, 'env'>,
+  { env }: CliContext,
 ): Readonly<Record<string, string>> {
   const file = env['UPSTREAM_API_KEY_FILE'] ?? '';
   if (apiKey === undefined) return {};

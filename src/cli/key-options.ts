@@ -27,7 +27,7 @@ export interface KeyOptions extends LimitOptions {
 const MAX_RATE = 1_000_000_000;
 
 /** Returns what reads each option of a key. */
-export function keyParsers({ nowMs }: Pick<CliContext, 'nowMs'>) {
+export function keyParsers({ nowMs }: CliContext) {
   const rate = orWord('none', wholeNumber(1, MAX_RATE));
   const amount = orWord('none', parseAmountText);
   return {
@@ -102,7 +102,7 @@ export function toLimitsBody(options: LimitOptions): UpdateGroup {
 export function warnOfTokens(
   context: CliContext,
   command: Command,
-  { tpm }: Pick<LimitOptions, 'tpm'>,
+  { tpm }: LimitOptions,
   defaultMaxOutputTokens: number,
 ): void {
   if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
@@ -113,7 +113,7 @@ export function warnOfTokens(
 }
 
 /** Says that the gateway takes no keys of its own yet. */
-export function warnOfMode(context: CliContext, command: Command, { authMode }: Pick<Config, 'authMode'>): void {
+export function warnOfMode(context: CliContext, command: Command, { authMode }: Config): void {
   if (authMode === 'managed') return;
   createPrinter(context, command).note(
     'The gateway accepts these keys only with AUTH_MODE=managed. Set it before the next start.',

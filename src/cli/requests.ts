@@ -181,11 +181,12 @@ type ListPage = (
 ) => Promise<OperatorPage & { readonly records: readonly NamedRecord[] }>;
 
 /** Looks up the key and the group of the options once. */
-async function prepareList({ store, administration }: OpenAdministration, options: ListOptions): Promise<ListPage> {
+async function prepareList(opened: OpenAdministration, options: ListOptions): Promise<ListPage> {
+  const { store, administration } = opened;
   const { key, group } = options;
   const query = {
     ...toQuery(options),
-    ...(key !== undefined && { callerPrefix: await findCaller({ store, administration }, key) }),
+    ...(key !== undefined && { callerPrefix: await findCaller(opened, key) }),
     ...(group !== undefined && { groupId: await administration.groups.find(group) }),
   };
   return async ({ limit = USUAL_LIMIT, after }) => {
@@ -209,10 +210,7 @@ async function* pagesOf(listPage: ListPage, options: ListOptions): AsyncGenerato
   }
 }
 
-async function findCaller(
-  { store, administration }: Pick<OpenAdministration, 'store' | 'administration'>,
-  text: string,
-): Promise<string> {
+async function findCaller({ store, administration }: OpenAdministration, text: string): Promise<string> {
   try {
     return await administration.keys.find(text);
   } catch (error) {

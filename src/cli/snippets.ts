@@ -73,6 +73,6 @@ supports_websockets = false`;
 }
 
 /** Returns the address of the gateway for clients, without a slash at its end. */
-export function toGatewayUrl({ publicBaseUrl, host, port }: Pick<Config, 'publicBaseUrl' | 'host' | 'port'>): string {
+export function toGatewayUrl({ publicBaseUrl, host, port }: Config): string {
   return publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -104,7 +104,7 @@ async function askChat(
 }
 
 /** Returns what must not appear in messages that quote the backend. */
-export function secretsOf({ apiKey }: Pick<Backend, 'apiKey'>): readonly string[] {
+export function secretsOf({ apiKey }: Backend): readonly string[] {
   return apiKey === undefined ? [] : [apiKey];
 }
 

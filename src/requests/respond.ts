@@ -11,6 +11,7 @@ import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
 import type { UsedFields } from '../core/request/used-fields.ts';
 import { createStopController } from '../core/stop-signal.ts';
+import { toSeconds } from '../core/time.ts';
 import type { ReasoningOutput } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { accept, type AcceptServices } from './accept.ts';
@@ -109,11 +110,11 @@ function openTranslator(
     ...readingOf(incoming, plan, services),
     response: initialResponse(plan.request, plan.translation.tools, {
       unique,
-      createdAtS: Math.floor(createdAtMs / 1000),
+      createdAtS: toSeconds(createdAtMs),
       ...(continues !== undefined && { previousResponseId: continues }),
     }),
     unique,
-    nowS: () => Math.floor(services.nowMs() / 1000),
+    nowS: () => toSeconds(services.nowMs()),
   });
 }
 
@@ -153,7 +154,7 @@ function openCompaction(
       model,
       unique,
       thinkTags: thinkTagsFor(compaction.route.dialect.thinkTags, compaction.chat),
-      nowS: () => Math.floor(nowMs() / 1000),
+      nowS: () => toSeconds(nowMs()),
     }),
     seal: (text) => sealers.compaction.seal(caller.identity, text),
   });

@@ -98,6 +98,19 @@ export function refuseWhileDraining({ draining }: RunningRequests): void {
   if (draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
 }
 
+/** Cancels the request if it was asked for in time. Returns what the store says, as `asking` does. */
+export async function cancelAsked<Asked extends { readonly kind: string }>(
+  running: Pick<RunningRequests, 'cancelIf'>,
+  requestId: RequestId,
+  asking: Promise<Asked | undefined>,
+): Promise<Asked | undefined> {
+  await running.cancelIf(
+    requestId,
+    asking.then((asked) => asked?.kind === 'asked'),
+  );
+  return asking;
+}
+
 async function abortIf(asked: Promise<boolean>, run: Run | undefined): Promise<void> {
   if (await asked) run?.abort(new ApiError('request_cancelled'));
 }

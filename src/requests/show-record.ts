@@ -2,6 +2,7 @@ import { ApiError, messageInRecord } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
 import type { BackendPolicy } from '../core/routes.ts';
+import { toSeconds } from '../core/time.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
 import type { Incoming } from './incoming.ts';
@@ -50,10 +51,6 @@ function toCache({ usage, usageEstimated, promptTurn, savedMicro }: StoredRecord
     broken_at: broken?.at ?? null,
     broken_by: broken?.by ?? null,
   };
-}
-
-function toSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }
 
 const STATES: Readonly<Record<StoredRecord['status'], string>> = {

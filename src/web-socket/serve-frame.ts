@@ -12,6 +12,7 @@ import { noteCaller } from '../requests/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
+import { cancelAsked } from '../requests/running.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
@@ -85,12 +86,11 @@ function noteEnd(
 export async function cancelRequest(
   requestId: RequestId,
   credentials: Credentials,
-  { authenticator, store, running }: Pick<ServeFrameOptions, 'authenticator' | 'store' | 'running'>,
+  { authenticator, store, running }: ServeFrameOptions,
 ): Promise<boolean> {
   const { caller } = await authenticator(credentials);
-  const asked = store.requestCancel(caller.identity, requestId).then((request) => request?.kind === 'asked');
-  await running.cancelIf(requestId, asked);
-  return asked;
+  const asked = await cancelAsked(running, requestId, store.requestCancel(caller.identity, requestId));
+  return asked?.kind === 'asked';
 }
 
 interface Conversation {

@@ -42,7 +42,7 @@ export function createChatCompletion(services: ChatCompletionOptions): RequestHa
 export function toPlan(
   { canAskForUsage, edits, ...plan }: PreparedChat,
   headers: IncomingHttpHeaders,
-  { caller, body: { bytes } }: Pick<Incoming, 'caller' | 'body'>,
+  { caller, body: { bytes } }: Incoming,
 ): ChatPlan {
   const { backendModel: model, stream } = plan;
   return {

@@ -4,6 +4,7 @@ import { mayUse } from '../../accounts/admission.ts';
 import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
+import { toSeconds } from '../../core/time.ts';
 import type { AccountStore, StoredAccount, StoredKey, UsageRow } from '../../store/keys.ts';
 import type { OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
@@ -119,8 +120,4 @@ function sumOf(rows: readonly UsageRow[]): OwnUsage {
     output_tokens: sum((row) => row.outputTokens),
     reasoning_tokens: sum((row) => row.reasoningTokens),
   };
-}
-
-function toSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -12,7 +12,7 @@ import { untilServed } from '../../wire/until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import { baseUrlOf } from '../../wire/base-url.ts';
 import { invalidQuery, readTime } from './query.ts';
-import type { RunningRequests } from '../../requests/running.ts';
+import { cancelAsked, type RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {
   readonly store: Store;
@@ -67,11 +67,7 @@ export function createRequestRoutes({
     async cancel(req, res) {
       const requestId = toId(req.params.id);
       const asking = store.requestCancel(callerOf(res).identity, requestId);
-      await running.cancelIf(
-        requestId,
-        asking.then((asked) => asked?.kind === 'asked'),
-      );
-      const asked = await asking;
+      const asked = await cancelAsked(running, requestId, asking);
       if (asked === undefined) throw new ApiError('request_not_found');
       res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, shown(req)));
     },
