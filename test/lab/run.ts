@@ -61,6 +61,11 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     env: { HISTORIES: '100000' },
   },
   kill: { what: 'kill -9 in the middle of requests', command: ['node', 'test/lab/kill/loop.ts'] },
+  money: {
+    what: 'a million random requests of fifty keys, with media and a backend that lies',
+    command: [...HOUR_OF_MOCHA, 'test/requests/money.property.system.ts'],
+    env: { FAST_CHECK_TIMES: '10' },
+  },
   mutate: {
     what: 'faults planted at random in src, and the test that finds each',
     command: ['node', 'test/lab/mutate/mutate.ts'],

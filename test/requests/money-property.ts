@@ -10,13 +10,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { boolean, constantFrom, nat, oneof, option, record, sample } from 'fast-check';
+import { array, boolean, constantFrom, nat, oneof, option, record, sample } from 'fast-check';
 import { createAdmission } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
 import type { RoutedChatBackend, RoutedChatRelay } from '../../src/backend/failover.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
+import { createModels } from '../../src/core/models.ts';
 import { isEncoded } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toRequestId } from '../../src/core/ids.ts';
@@ -58,6 +59,72 @@ const PRICES = createPrices({
   },
 });
 
+/** What the operator says of all models but `other`, to which keys with funds can send no media. */
+const MEDIA = {
+  image: { base_tokens: 10, unit_tokens: 20, unit_pixels: 100, max_units: 9 },
+  audio: { unit_tokens: 32 },
+  video: { unit_tokens: 100, max_units: 5 },
+  file: { unit_tokens: 50, max_units: 6 },
+};
+const MODELS = createModels({ models: { '*': { media: MEDIA }, other: {} } });
+
+interface AnyMedium {
+  /** What a backend that follows the operator's words counts for it. */
+  readonly tokens: number;
+  readonly chat: object;
+  readonly response: object;
+}
+
+/** An image of so many pixels a side, as far as a decoder looks. */
+function png(side: number): string {
+  const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452'.padEnd(66, '0'), 'hex');
+  bytes.writeUInt32BE(side, 16);
+  bytes.writeUInt32BE(side, 20);
+  return `data:image/png;base64,${bytes.toString('base64')}`;
+}
+
+/** Of samples of one byte, so many of them a second. */
+function wav(rate: number): string {
+  const bytes = Buffer.from('524946460000000057415645666d74201000000001000100'.padEnd(88, '0'), 'hex');
+  bytes.writeUInt32LE(rate, 24);
+  bytes.writeUInt16LE(8, 34);
+  bytes.write('data', 36);
+  return bytes.toString('base64');
+}
+
+function image(tokens: number, url: string): AnyMedium {
+  return {
+    tokens,
+    chat: { type: 'image_url', image_url: { url } },
+    response: { type: 'input_image', image_url: url },
+  };
+}
+
+function sound(tokens: number, data: string): AnyMedium {
+  const input_audio = { data, format: 'wav' };
+  return { tokens, chat: { type: 'input_audio', input_audio }, response: { type: 'input_audio', input_audio } };
+}
+
+function file(tokens: number, file_data: string): AnyMedium {
+  return { tokens, chat: { type: 'file', file: { file_data } }, response: { type: 'input_file', file_data } };
+}
+
+const FILM = 'https://films.example/a.mp4';
+
+const ALL_MEDIA: readonly AnyMedium[] = [
+  image(10 + 20, png(1)),
+  image(10 + 4 * 20, png(200)),
+  image(10 + 9 * 20, png(50_000)),
+  image(10 + 9 * 20, 'https://images.example/a'),
+  image(5 * 100, FILM),
+  image(6 * 50, 'data:application/pdf;base64,AAAA'),
+  sound(32, wav(44)),
+  sound(11 * 32, wav(4)),
+  file(6 * 50, 'data:application/pdf;base64,AAAA'),
+  file(6 * 50, 'AAAA'),
+  { ...file(6 * 50, 'data:text/plain;base64,JVBERi0xLjc='), chat: { video_url: { url: FILM } } },
+];
+
 const LEAVES = ['never', 'before the answer', 'after the first words', 'after the finish reason'] as const;
 
 /** What the backend says of its work, which is within what was reserved. */
@@ -88,6 +155,13 @@ const anyStep = record({
   model: constantFrom('m', 'M', 'm:latest', 'm-pro-1', 'other'),
   /** Of the prompt. */
   words: nat({ max: 300 }),
+  media: oneof(
+    { weight: 2, arbitrary: constantFrom<readonly AnyMedium[]>([]) },
+    {
+      weight: 1,
+      arbitrary: array(constantFrom(...ALL_MEDIA), { maxLength: 3 }).map((all): readonly AnyMedium[] => all),
+    },
+  ),
   limit: option(oneof(nat({ max: 300 }), nat({ max: 3000 }))),
   otherLimit: option(nat({ max: 300 })),
   choices: constantFrom(1, 1, 1, 2, 4),
@@ -135,7 +209,7 @@ interface Counted {
 
 /** Each part has keys and a store of its own. */
 export function describeMoney({ steps, parts }: { readonly steps: number; readonly parts: number }): void {
-  describe(`the money of ${KEYS} keys in ${steps * parts} requests (seed ${SEED})`, () => {
+  describe(`the money of ${KEYS} keys in ${runs(steps).numRuns * parts} requests (seed ${SEED})`, () => {
     let folder: string;
     let file: string;
     let store: Store;
@@ -184,6 +258,8 @@ export function describeMoney({ steps, parts }: { readonly steps: number; readon
           expect(books.spentMicro, `spent by ${keyId}`).to.be.at.most(paidMicro + mayOweMicro);
           expect(books.lowestMicro, `the lowest balance of ${keyId}`).to.be.at.least(-mayOweMicro);
           expect(books.balanceMicro, `the balance of ${keyId}`).to.equal(paidMicro - books.spentMicro);
+          const lossMicro = world.costOf(keyId) - books.spentMicro;
+          if (!isOfLiar(index)) expect(lossMicro, `lost by the operator to ${keyId}`).to.equal(0);
           ran += books.requests;
         }
         expect(ran, 'a test in which few requests ran').to.be.above(steps / 10);
@@ -217,6 +293,8 @@ interface World {
   /** Waits until the store has written all ends. Throws what the backend has found wrong. */
   settled(): Promise<void>;
   largestHoldOf(keyId: KeyId): number;
+  /** What all requests of the key have cost together, in millionths. */
+  costOf(keyId: KeyId): number;
   refused(): number;
   /** How many requests have cost more than they held. */
   beyond(): number;
@@ -230,6 +308,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   const secret = 'the secret of a test of money';
   const lives = new Map<string, Live>();
   const largestHold = new Map<KeyId, number>();
+  const costs = new Map<KeyId, number>();
   const problems: unknown[] = [];
   let [refused, beyond] = [0, 0];
 
@@ -259,6 +338,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
         expect(outcome.usageEstimated, `estimated for ${JSON.stringify(step)}`).to.equal(false);
       });
       if ((outcome.costMicro ?? 0) > hold.heldMicro) beyond += 1;
+      costs.set(hold.keyId, (costs.get(hold.keyId) ?? 0) + (outcome.costMicro ?? 0));
       largestHold.set(hold.keyId, Math.max(hold.heldMicro, largestHold.get(hold.keyId) ?? 0));
       return store.finish(requestId, outcome, correction);
     },
@@ -298,7 +378,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     ...services,
     secret,
     backends: openOnlyBackend(),
-    models: { present: config.models },
+    models: { present: MODELS },
     onDeath: (why) => expect.fail(why),
   });
 
@@ -325,6 +405,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (error.code === 'insufficient_credits' || error.code === 'spend_limit_exceeded') refused += 1;
+        else if (error.code === 'unsupported_parameter') check(() => expectUnsaid(step));
       } finally {
         leave();
       }
@@ -335,6 +416,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       for (const { keyId } of keys) await store.list([keyId], { limit: 1 });
     },
     largestHoldOf: (keyId) => largestHold.get(keyId) ?? 0,
+    costOf: (keyId) => costs.get(keyId) ?? 0,
     refused: () => refused,
     beyond: () => beyond,
   };
@@ -392,6 +474,10 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     expect(limit, 'the limit that the backend is told').to.be.a('number');
     expect(other, 'a second limit').to.equal(undefined);
     live.allowed = (limit ?? 0) * n;
+    const { media, model } = live.step;
+    expect(media.length === 0 || model !== 'other', 'media of which nobody can say what they cost').to.equal(true);
+    const mediaTokens = media.reduce((sum, { tokens }) => sum + tokens, 0);
+    expect(live.estimatedInput, `reserved for ${JSON.stringify(media)}`).to.be.at.least(mediaTokens);
     const price = PRICES.find(chat.model, chat.model) ?? expect.fail('it has no price');
     expect(live.hold?.heldMicro, `reserved for ${JSON.stringify(live.step)}`).to.be.at.least(
       holdOf(price, { inputTokens: live.estimatedInput, outputTokens: live.allowed }),
@@ -556,6 +642,11 @@ function usageOf(live: Live): object | undefined {
   }
 }
 
+/** Every other request with media is within what the operator says. */
+function expectUnsaid({ media, model }: Step): void {
+  expect([media.length > 0, model], 'media were refused').to.deep.equal([true, 'other']);
+}
+
 function lessOf(input: number): number {
   return Math.ceil(input / 3);
 }
@@ -600,13 +691,16 @@ function mostOf({ step, hold, estimatedInput, allowed }: Live): number {
 function bodyOf(step: Step, requestId: string): object {
   const { model, stream, limit, otherLimit, choices } = step;
   const words = `${requestId} ${'some words '.repeat(step.words)}`;
+  const media = step.media.map(({ chat, response }) => (step.isChat ? chat : response));
   if (!step.isChat) {
-    return { model, stream, input: words, ...(limit !== null && { max_output_tokens: limit }) };
+    const input =
+      media.length === 0 ? words : [{ role: 'user', content: [{ type: 'input_text', text: words }, ...media] }];
+    return { model, stream, input, ...(limit !== null && { max_output_tokens: limit }) };
   }
   return {
     model,
     stream,
-    messages: [{ role: 'user', content: words }],
+    messages: [{ role: 'user', content: media.length === 0 ? words : [{ type: 'text', text: words }, ...media] }],
     ...(choices > 1 && { n: choices }),
     ...(limit !== null && { max_tokens: limit }),
     ...(otherLimit !== null && { max_completion_tokens: otherLimit }),
