@@ -22,6 +22,10 @@ export interface CallArguments {
   readonly length: number;
   /** Whether they are a whole object, which nothing can follow. */
   readonly isWhole: boolean;
+  /** Whether they are `{}` so far, and may be replaced by the real ones. */
+  isPlaceholder(): boolean;
+  /** Whether they are whole if nothing follows. */
+  canEnd(): boolean;
 }
 
 /** Bedrock sends this first, and then the real arguments (openai/openai-agents-js PR#712). */
@@ -49,9 +53,8 @@ export function createCallArguments(): CallArguments {
     },
     end(isCut) {
       if (isPlaceholder()) return '';
-      const last = waiting.at(-1) ?? '';
       // More would have come to end the object that is around a real piece.
-      return !isCut && jsonObjectIn(last) === 'whole' ? tellSoFar(last) : tell('');
+      return !isCut && isWaitingWhole() ? tellSoFar(waiting.at(-1) ?? '') : tell('');
     },
     canTake: (piece) => !self.isWhole || piece.trim() === '' || isPlaceholder() || isRepeating(piece),
     repeats: (piece) => isRepeating(piece) || (isPlaceholder() && piece === NO_ARGUMENTS),
@@ -63,6 +66,8 @@ export function createCallArguments(): CallArguments {
     told: '',
     length: 0,
     isWhole: false,
+    isPlaceholder,
+    canEnd: () => self.isWhole || isWaitingWhole(),
   };
   return self;
 
@@ -72,6 +77,10 @@ export function createCallArguments(): CallArguments {
 
   function isPlaceholder(): boolean {
     return self.told === '' && waiting.length > 0;
+  }
+
+  function isWaitingWhole(): boolean {
+    return jsonObjectIn(waiting.at(-1) ?? '') === 'whole';
   }
 
   function readSoFar(piece: string): string {

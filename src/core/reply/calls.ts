@@ -68,7 +68,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       for (const call of openCalls()) close(call, 'completed');
     },
     closeCut(inCall) {
-      closeComplete();
+      for (const call of openCalls()) if (call.arguments.isWhole) close(call, 'completed');
       const cut = inCall ? calls.at(-1) : undefined;
       for (const call of openCalls()) {
         close(call, call === cut || call.arguments.length > 0 ? 'incomplete' : 'completed');
@@ -77,7 +77,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     hasAny: () => calls.length > 0,
     hasOf: (choice) => calls.some((call) => call.choice === choice),
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments.length > 0),
-    areWhole: () => calls.every((call) => call.name !== '' && call.arguments.isWhole),
+    areWhole: () => calls.every((call) => call.name !== '' && call.arguments.canEnd()),
     announced: () =>
       calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };
@@ -97,8 +97,10 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     if (delta !== '' && call.writer !== undefined && call.writer !== 'withheld') call.writer.write(delta);
   }
 
+  /** The real arguments may come in the place of a placeholder, also after pieces of other calls. */
   function closeComplete(): void {
-    for (const call of openCalls()) if (call.arguments.isWhole) close(call, 'completed');
+    for (const call of openCalls())
+      if (call.arguments.isWhole && !call.arguments.isPlaceholder()) close(call, 'completed');
   }
 
   /** The SDKs of OpenAI join the pieces of a name. */

@@ -123,8 +123,9 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
   return otherName && (otherId || call.arguments.length === 0);
 }
 
-/** Without an index only the id says that equal arguments are those of one call. */
+/** Without an index only the id says that equal arguments are those of one call, or the real ones of a placeholder. */
 function isRepetition(call: BackendCall, piece: CallPiece): boolean {
   if (piece.arguments === '') return true;
-  return (piece.id !== '' || piece.index !== undefined) && call.arguments.repeats(piece.arguments);
+  if (piece.id === '' && piece.index === undefined) return false;
+  return call.arguments.repeats(piece.arguments) || (call.backendId !== '' && call.arguments.isPlaceholder());
 }

@@ -10,7 +10,7 @@ type Pieces = readonly (Piece | readonly Piece[])[];
 const named = (name: string) => ({ type: 'function', name }) as const;
 const REQUEST: CreateResponse = { model: 'm', input: 'Hi', tools: ['get', 'get_weather', 'look'].map(named) };
 
-function callsOf(pieces: Pieces): string[][] {
+function callsOf(pieces: Pieces, finishReason = 'tool_calls'): string[][] {
   const chunks = pieces.map((inChunk) => {
     const calls = (isPiece(inChunk) ? [inChunk] : inChunk).map(([index, name, args, id]) => ({
       index,
@@ -20,7 +20,7 @@ function callsOf(pieces: Pieces): string[][] {
     return chunkOf({ tool_calls: calls });
   });
   const { output } = expectWellFormed(
-    translate({ chunks: [...chunks, chunkOf({}, 'tool_calls')], done: true }, REQUEST),
+    translate({ chunks: [...chunks, chunkOf({}, finishReason)], done: true }, REQUEST),
   );
   return output.flatMap((item) => (item.type === 'function_call' ? [[item.name, item.arguments]] : []));
 }
@@ -288,6 +288,29 @@ describe('a call', () => {
       ],
     },
     {
+      name: 'has its arguments in the place of an empty object, where the pieces of another come between',
+      pieces: [
+        [0, 'look', '{}', 'a'],
+        [1, 'get', '{}', 'b'],
+        [0, '', '{"n":'],
+        [1, '', '{"n":2}'],
+        [0, '', '1}'],
+      ],
+      expected: [
+        ['look', '{"n":1}'],
+        ['get', '{"n":2}'],
+      ],
+    },
+    {
+      name: 'has its arguments in the place of an empty object, where its name comes again',
+      pieces: [
+        [0, 'look', '{}', 'a'],
+        [0, 'look', '{"n":'],
+        [0, 'look', '1}'],
+      ],
+      expected: [['look', '{"n":1}']],
+    },
+    {
       name: 'is one of two equal ones, where their ids differ',
       pieces: [
         [0, 'look', PAY, 'a'],
@@ -328,4 +351,12 @@ describe('a call', () => {
       expect(callsOf(pieces)).to.deep.equal(expected);
     });
   }
+
+  it('is whole with the last of its arguments so far, also where nobody knows the finish reason', () => {
+    const pieces: Pieces = [
+      [0, 'look', '{"a":', 'a'],
+      [0, '', '{"a":1}'],
+    ];
+    expect(callsOf(pieces, 'xyzzy')).to.deep.equal([['look', '{"a":1}']]);
+  });
 });
