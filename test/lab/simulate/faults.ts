@@ -1,16 +1,4 @@
-/** Faults that the simulation must find: the real sources with one expression replaced as they are loaded. */
-
-import { registerHooks } from 'node:module';
-
-export interface Fault {
-  readonly name: string;
-  /** In `src`. */
-  readonly file: string;
-  readonly right: string;
-  readonly wrong: string;
-  /** Several times as many histories as it took when it was planted. */
-  readonly within: number;
-}
+import { plant, type Fault } from '../plant.ts';
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -232,36 +220,6 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Returns the source with the fault in its one place. Throws when it finds no place any more, or several. */
-export function withFault(fault: Fault, source: string): string {
-  const parts = source.split(fault.right);
-  if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.right}`);
-  return parts.join(fault.wrong);
-}
-
-const HERE = new URL('.', import.meta.url);
-const SOURCES = new URL('../../../src/', HERE).href;
-const TESTS = new URL('..', HERE).href;
-
-/** Loads the simulation once more, over sources with this fault. Throws as `withFault` does. */
-export async function plant(fault: Fault): Promise<typeof import('./check.ts')> {
-  const at = `?fault=${FAULTS.indexOf(fault)}`;
-  const place = `${SOURCES}${fault.file}${at}`;
-  const hooks = registerHooks({
-    resolve(specifier, context, next) {
-      const found = next(specifier, context);
-      const isOurs = found.url.startsWith(SOURCES) || found.url.startsWith(TESTS);
-      return isOurs && context.parentURL?.endsWith(at) === true ? { ...found, url: `${found.url}${at}` } : found;
-    },
-    load(url, context, next) {
-      const loaded = next(url, context);
-      if (url !== place) return loaded;
-      return { ...loaded, source: withFault(fault, Buffer.from(loaded.source as Uint8Array).toString()) };
-    },
-  });
-  try {
-    return (await import(`./check.ts${at}`)) as typeof import('./check.ts');
-  } finally {
-    hooks.deregister();
-  }
+export async function plantInSimulation(fault: Fault): Promise<typeof import('./check.ts')> {
+  return (await plant(fault, './simulate/check.ts')) as typeof import('./check.ts');
 }

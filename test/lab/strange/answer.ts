@@ -92,7 +92,9 @@ export function isOneAnswer(chunks: Chunks): boolean {
 
 /** The chunk with the finish reason; -1 where there is none. */
 export function endIn(chunks: Chunks): number {
-  return chunks.findIndex((chunk) => choicesIn(chunk).some(({ finish_reason: reason }) => Boolean(reason)));
+  return chunks.findIndex((chunk) =>
+    choicesIn(chunk).some(({ finish_reason: reason }) => Boolean(reason) && reason !== 'null'),
+  );
 }
 
 export function finishReasonIn(chunks: Chunks): string {
@@ -146,7 +148,39 @@ export function hasOwnIds(chunks: Json[]): boolean {
   return begun.every(({ id }) => Boolean(id)) && new Set(begun.map(({ id }) => id)).size === begun.length;
 }
 
+/** Whether the index alone tells the pieces of each call from those of others. */
+export function hasOwnIndexes(chunks: Json[]): boolean {
+  const pieces = chunks.flatMap(deltasIn).flatMap(callsIn);
+  const indexes = new Set(pieces.map(({ index }) => index));
+  const [ids, names] = [pieces.map(({ id }) => id), pieces.map((call) => functionOf(call)['name'])];
+  return [ids, names].every((some) => new Set(some.filter(Boolean)).size <= indexes.size);
+}
+
 export function hasEmptyCall(chunks: Json[]): boolean {
   const calls = Map.groupBy(chunks.flatMap(deltasIn).flatMap(callsIn), ({ index }) => index);
   return [...calls.values()].some((pieces) => pieces.every((call) => !functionOf(call)['arguments']));
+}
+
+/** Returns the message that all deltas make together, without state. Its calls have their indexes. */
+export function messageOf(chunks: Chunks): Json {
+  const message: Json = { role: 'assistant', content: '' };
+  const calls = new Map<unknown, Json>();
+  for (const delta of chunks.flatMap(deltasIn)) {
+    for (const name of ['content', 'reasoning_content', 'reasoning'])
+      if (textOf(delta[name]) !== '') message[name] = textOf(message[name]) + textOf(delta[name]);
+    for (const { extra_content: _extra, ...call } of callsIn(delta)) {
+      const known = calls.get(call['index']);
+      if (known === undefined) calls.set(call['index'], structuredClone(call));
+      else
+        functionOf(known)['arguments'] = textOf(functionOf(known)['arguments']) + textOf(functionOf(call)['arguments']);
+    }
+  }
+  return calls.size > 0 ? { ...message, tool_calls: [...calls.values()] } : message;
+}
+
+/** Returns the completion that says what the chunks of a stream do. */
+export function completionOf(chunks: Chunks): Json {
+  const choices = [{ index: 0, message: messageOf(chunks), finish_reason: finishReasonIn(chunks) }];
+  const usage = chunks.map((chunk) => chunk['usage']).findLast(isObject);
+  return { ...chunks[0], object: 'chat.completion', choices, ...(usage !== undefined && { usage }) };
 }

@@ -9,11 +9,12 @@ import {
   deltasIn,
   eachCall,
   eachDelta,
-  endIn,
   functionOf,
   hasOwnIds,
+  hasOwnIndexes,
   isObject,
   isStream,
+  messageOf,
   remove,
   set,
   textOf,
@@ -118,12 +119,10 @@ export const CALLS: readonly SameOddity[] = [
     source: 'microsoft/autogen#4878',
     takes: ['index'],
     apply: (chunks) =>
-      interleaves(chunks)
-        ? undefined
-        : eachCall(chunks, (call) => {
-            if (indexOf(call) === undefined) return false;
-            return set(call, 'index', String(call['index']));
-          }),
+      eachCall(chunks, (call) => {
+        if (indexOf(call) === undefined) return false;
+        return set(call, 'index', String(call['index']));
+      }),
   },
   {
     name: 'indexes of calls that begin at 1',
@@ -214,7 +213,13 @@ export const CALLS: readonly SameOddity[] = [
     name: 'each call again at the end, whole',
     source: 'farion1231/cc-switch#3893',
     takes: ['arguments form', 'order'],
-    apply: callsAgain,
+    apply: (chunks) => callsAgain(chunks, 0),
+  },
+  {
+    name: 'each call again at another index, whole',
+    source: 'mudler/LocalAI#9722',
+    takes: ['arguments form', 'order', 'index', 'id'],
+    apply: (chunks) => callsAgain(chunks, 7),
   },
 ];
 
@@ -251,7 +256,7 @@ function interleaves(chunks: Json[]): boolean {
 }
 
 function argumentsSoFar(chunks: Json[]): Json[] | undefined {
-  if (!isStream(chunks)) return undefined;
+  if (!isStream(chunks) || !hasOwnIndexes(chunks)) return undefined;
   const texts = new Map<unknown, string>();
   let pieces = 0;
   const changed = eachCall(chunks, (call) => {
@@ -265,18 +270,14 @@ function argumentsSoFar(chunks: Json[]): Json[] | undefined {
   return pieces > texts.size ? changed : undefined;
 }
 
-function callsAgain(chunks: Json[]): Json[] | undefined {
-  const end = endIn(chunks);
-  if (!isStream(chunks) || end < 0 || !hasOwnIds(chunks)) return undefined;
-  const calls = new Map<unknown, Json>();
-  for (const call of chunks.flatMap(deltasIn).flatMap(callsIn)) {
-    const known = calls.get(call['index']);
-    const given = textOf(functionOf(call)['arguments']);
-    if (known === undefined) calls.set(call['index'], structuredClone({ ...call, extra_content: undefined }));
-    else functionOf(known)['arguments'] = textOf(functionOf(known)['arguments']) + given;
-  }
-  const whole = [...calls.values()].map(({ extra_content: _extra, ...call }) => call);
+function callsAgain(chunks: Json[], fartherBy: number): Json[] | undefined {
+  const end = chunks.findLastIndex((chunk) => deltasIn(chunk).some((delta) => callsIn(delta).length > 0)) + 1;
+  if (!isStream(chunks) || !hasOwnIds(chunks) || !hasOwnIndexes(chunks)) return undefined;
+  const whole = callsIn(messageOf(chunks)).map(({ index, ...call }): Json => ({
+    ...call,
+    ...(index !== undefined && { index: Number(index) + fartherBy }),
+  }));
   if (whole.length === 0 || whole.some((call) => textOf(functionOf(call)['arguments']).length < 3)) return undefined;
-  const last = chunks[end] ?? {};
+  const last = chunks[end - 1] ?? {};
   return [...chunks.slice(0, end), chunkLike(withoutSaying(last), { tool_calls: whole }), ...chunks.slice(end)];
 }

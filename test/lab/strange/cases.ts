@@ -2,17 +2,19 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ChatRequest } from '../../../src/core/chat.ts';
-import { isDialectName, type DialectName } from '../../../src/core/dialects.ts';
+import { DIALECTS, isDialectName, type DialectName } from '../../../src/core/dialects.ts';
 import type { CreateResponse } from '../../../src/contract/types.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 import { findComplaints, type Rules } from '../../clients/complaints.ts';
+import { BACKENDS } from '../../clients/turns/backends.ts';
+import { expectLonger } from '../../support/chat-prefix.ts';
 import { askedOf, goOn } from '../../support/conversation.ts';
 import { translate, type Answer, type MachineSettings } from '../../support/machine.ts';
 import { readAnswer } from '../../support/read-answer.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
 import { loadRecordings, readSaid } from '../../support/recordings.ts';
-import { endIn, isOneAnswer, isStream, type AnswerOddity, type Json } from './answer.ts';
-import { answerOf, meaningOf, toSse, type Meaning } from './meaning.ts';
+import { completionOf, endIn, isOneAnswer, isStream, type AnswerOddity, type Json } from './answer.ts';
+import { answerOf, isCompletion, meaningOf, toSse, type Meaning } from './meaning.ts';
 import type { Request, RequestOddity } from './requests.ts';
 import type { WireOddity } from './wires.ts';
 
@@ -27,16 +29,28 @@ export interface Recorded {
 }
 
 /** Plain answers of our own, for where the recordings are not found. */
-const PLAIN = new Set(['call', 'call-after-text', 'calls-parallel', 'reasoning-before-call', 'text', 'text-multibyte']);
+const PLAIN = new Set([
+  'call',
+  'call-after-text',
+  'calls-interleaved',
+  'calls-parallel',
+  'reasoning-before-call',
+  'text',
+  'text-multibyte',
+]);
 
-/** Returns all recorded answers that came to an end, at the dialect that knows nothing and at their own. */
-export function loadAnswers(): Recorded[] {
+/** Returns all recorded answers that came to an end, at the dialect that knows nothing and at their own; `isPlain` only ours. */
+export function loadAnswers({ isPlain = false } = {}): Recorded[] {
   const plain = loadFixtures().filter(({ name }) => PLAIN.has(name));
-  const own = plain.map(({ name, sse }) => ({ name, provider: '', body: sse, isStream: true, tools: [] }));
-  const recorded = loadRecordings()
+  const streams = plain.map(({ name, sse }) => ({ name, provider: '', body: sse, isStream: true, tools: [] }));
+  const completions = streams.map(({ name, body, ...rest }) => {
+    const completion = completionOf(readAnswer(body).chunks);
+    return { ...rest, name: `${name}, whole`, body: Buffer.from(JSON.stringify(completion)), isStream: false };
+  });
+  const recorded = (isPlain ? [] : loadRecordings())
     .filter(({ status }) => status === 200)
     .map((each) => ({ ...each, isStream: each.contentType === 'text/event-stream' }));
-  return [...own, ...recorded].flatMap(({ name, provider, body, isStream: isEvents, tools }) => {
+  return [...streams, ...completions, ...recorded].flatMap(({ name, provider, body, isStream: isEvents, tools }) => {
     const read = isEvents ? readAnswer(body) : undefined;
     const chunks = (read?.chunks ?? [JSON.parse(body.toString()) as Json]) as Json[];
     if (read?.failure !== undefined || chunks[0]?.['error'] || !isOneAnswer(chunks)) return [];
@@ -59,10 +73,28 @@ function requestOf(tools: readonly object[], calls: readonly { readonly name: st
 }
 
 /** Returns the chunks with all of the oddities; undefined where one of them has nothing to change. */
-function oddChunks({ chunks }: Recorded, oddities: readonly AnswerOddity[]): Json[] | undefined {
+function oddChunks(
+  { chunks, done }: Recorded,
+  oddities: readonly AnswerOddity[],
+  wire?: WireOddity,
+): Json[] | undefined {
   let changed: Json[] | undefined = structuredClone(chunks) as Json[];
   for (const oddity of oddities) changed = changed && oddity.apply(structuredClone(changed));
-  return changed;
+  const hasWire = changed !== undefined && isStream(changed) && done && endIn(changed) >= 0;
+  return wire === undefined || hasWire ? changed : undefined;
+}
+
+/** Returns the body of the odd answer as a backend sends it; undefined where there is nothing to change. */
+export function oddBody(recorded: Recorded, oddities: readonly AnswerOddity[], wire?: WireOddity): string | undefined {
+  const chunks = oddChunks(recorded, oddities, wire);
+  if (chunks === undefined) return undefined;
+  if (isCompletion(chunks)) return JSON.stringify(chunks[0]);
+  const sse = toSse(chunks, isDone(recorded, oddities));
+  return wire === undefined ? sse : wire.apply(sse);
+}
+
+function isDone({ done }: Recorded, oddities: readonly AnswerOddity[]): boolean {
+  return done || oddities.some(({ takes }) => takes.includes('end'));
 }
 
 /** Whether both may come together: neither changes what the other has changed. */
@@ -76,15 +108,14 @@ export const NOTHING_TO_CHANGE = 'nothing to change';
 
 /** Says what is wrong; undefined where nothing is; `NOTHING_TO_CHANGE` where the oddities do not apply. */
 export function faultOf(recorded: Recorded, oddities: readonly AnswerOddity[], wire?: WireOddity): string | undefined {
-  const chunks = oddChunks(recorded, oddities);
-  if (chunks === undefined || (wire !== undefined && (!isStream(chunks) || !recorded.done || endIn(chunks) < 0)))
-    return NOTHING_TO_CHANGE;
+  const chunks = oddChunks(recorded, oddities, wire);
+  if (chunks === undefined) return NOTHING_TO_CHANGE;
   // Words of the backend that break an answer are written last.
   const settings: MachineSettings = Object.assign(
     { dialect: recorded.dialect },
     ...oddities.map((each) => each.settings),
   );
-  const done = recorded.done || oddities.some(({ takes }) => takes.includes('end'));
+  const done = isDone(recorded, oddities);
   try {
     const answer = wire === undefined ? answerOf(chunks, done) : readWire(chunks, done, wire);
     const meaning = meaningOf(answer, recorded.request, settings);
@@ -121,10 +152,28 @@ export interface Conversation {
   readonly chat: ChatRequest;
 }
 
-/** Returns the turn after each recorded answer. */
+/** One answer of ours with calls of each kind of tool. */
+const KINDS = new Set([
+  'apply-patch-call',
+  'custom-call',
+  'local-shell-call',
+  'namespace-call',
+  'shell-call',
+  'tool-search-call',
+  'tools-kinds-in-parallel',
+]);
+
+/** Returns the turn after each of these answers, and after our own ones at every dialect. */
 export function loadConversations(answers: readonly Recorded[]): Conversation[] {
-  return answers.map(({ name, dialect, chunks, done, request }) => {
-    const { output } = expectWellFormed(translate(answerOf(chunks, done), request, { dialect }));
+  const dialects = Object.keys(DIALECTS).filter(isDialectName);
+  const own = loadFixtures()
+    .filter(({ name }) => KINDS.has(name))
+    .flatMap(({ name, sse, request }) =>
+      dialects.map((dialect) => ({ name, dialect, request, answer: readAnswer(sse) })),
+    );
+  const given = answers.map((each) => ({ ...each, answer: answerOf(each.chunks, each.done) }));
+  return [...given, ...own].map(({ name, dialect, request, answer }) => {
+    const { output } = expectWellFormed(translate(answer, request, { dialect }));
     const next = goOn(request, output);
     return { name, dialect, request: next as unknown as Request, chat: askedOf(next, { dialect }) };
   });
@@ -140,12 +189,13 @@ export function faultOfRequest(
   if (odd === undefined) return NOTHING_TO_CHANGE;
   try {
     const asked = askedOf(odd as unknown as CreateResponse, { dialect });
+    const answers = asked.messages.at(-1)?.role === 'assistant' ? [] : [ANSWER];
+    const later = { ...odd, input: [...odd.input, ...answers, QUESTION] };
+    expectLonger(askedOf(later as unknown as CreateResponse, { dialect }), asked, dialect);
     if (oddities.every(({ means }) => means === 'same'))
       return isDeepStrictEqual(asked, chat) ? undefined : `asked ${JSON.stringify(asked.messages).slice(0, 900)}`;
-    const known = new Set(findComplaints(chat, RULES).map(withoutPlaces));
-    const complaints = findComplaints(asked, RULES).filter(
-      (each) => !known.has(withoutPlaces(each)) && !OF_DIALECTS.test(each),
-    );
+    const known = new Set(complaintsOf(chat, dialect));
+    const complaints = complaintsOf(asked, dialect).filter((each) => !known.has(each));
     const lost = textsOf(chat).filter((text) => !textsOf(asked).includes(text));
     return complaints.length + lost.length === 0
       ? undefined
@@ -155,12 +205,22 @@ export function faultOfRequest(
   }
 }
 
+/** What a client has behind it a turn later. */
+const ANSWER = { type: 'message', role: 'assistant', content: 'Done.' };
+const QUESTION = { type: 'message', role: 'user', content: 'Go on.' };
+
 /** In which order who may speak, and what has thoughts, is told of each dialect elsewhere (test/core/dialect-rules.test.ts). */
 const OF_DIALECTS = /unknown field reasoning|part of type thinking|assistant message has parts|role developer/;
 const RULES: Rules = { anyOrder: true, reasoningField: 'reasoning_content', mayLackReasoning: true };
 
-function withoutPlaces(complaint: string): string {
-  return complaint.replaceAll(/\[\d+\]/g, '');
+/** What the strictest of all backends has against the request, and each that is of this kind; without places. */
+function complaintsOf(chat: ChatRequest, dialect: DialectName): string[] {
+  const ofKind = Object.values(BACKENDS).filter((backend) => backend.dialect === dialect);
+  const refusals = ofKind
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ refusal }) => refusal(chat as unknown as Parameters<typeof refusal>[0]) ?? []);
+  const complaints = findComplaints(chat, RULES).filter((each) => !OF_DIALECTS.test(each));
+  return [...refusals, ...complaints].map((each) => each.replaceAll(/\[\d+\]/g, ''));
 }
 
 /** What a model reads of the calls, in no order. */

@@ -1,7 +1,9 @@
 /** How backends end an answer: well in odd words, or not at all. */
 
 import {
+  callsIn,
   choicesIn,
+  deltasIn,
   endIn,
   finishReasonIn,
   hasEmptyCall,
@@ -108,11 +110,17 @@ export const USAGES: readonly SameOddity[] = [
     name: 'the usage in every chunk',
     source: '`continuous_usage_stats` of vLLM',
     takes: ['usage'],
+    apply: (chunks) => usageInEach(chunks),
+  },
+  {
+    name: 'calls in another choice, and the usage in every chunk',
+    source: 'ericc-ch/copilot-api PR#81',
+    takes: ['usage', 'order'],
     apply: (chunks) => {
-      const usage = usageOf(chunks);
-      if (usage === undefined || !isStream(chunks)) return undefined;
-      for (const chunk of chunks) chunk['usage'] = usage;
-      return chunks;
+      const withCalls = chunks.filter((chunk) => deltasIn(chunk).some((delta) => callsIn(delta).length > 0));
+      for (const choice of withCalls.flatMap(choicesIn)) choice['index'] = 1;
+      const all = withCalls.length > 0 ? usageInEach(chunks) : undefined;
+      return all?.filter((chunk) => choicesIn(chunk).length > 0);
     },
   },
   {
@@ -257,6 +265,13 @@ function withReason(chunks: Json[], to: (reason: string) => string | null): Json
 
 function isWell(chunks: Json[]): boolean {
   return ['stop', 'tool_calls'].includes(finishReasonIn(chunks));
+}
+
+function usageInEach(chunks: Json[]): Json[] | undefined {
+  const usage = usageOf(chunks);
+  if (usage === undefined || !isStream(chunks)) return undefined;
+  for (const chunk of chunks) chunk['usage'] = usage;
+  return chunks;
 }
 
 function usageOf(chunks: Json[]): unknown {

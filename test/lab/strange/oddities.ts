@@ -11,6 +11,7 @@ import {
   functionOf,
   isObject,
   isStream,
+  messageOf,
   remove,
   saysMoreThan,
   set,
@@ -23,8 +24,8 @@ import {
 import { CALLS } from './call-oddities.ts';
 import { BROKEN, FINISH_REASONS, USAGES } from './end-oddities.ts';
 
-/** Texts shorter than this may be real where they come again. */
-const LONG = 48;
+/** Texts shorter than this may be real where more of them comes in each chunk. */
+const LONG = 12;
 
 const SAME: readonly SameOddity[] = [
   ...splits(),
@@ -337,12 +338,8 @@ function soFar(chunks: Json[], field: string): Json[] | undefined {
 function wholeMessageAtTheEnd(chunks: Json[]): Json[] | undefined {
   const end = endIn(chunks);
   if (!isStream(chunks) || end < 0 || callCountOf(chunks) > 0) return undefined;
-  const message: Json = { role: 'assistant', content: '' };
-  for (const delta of chunks.flatMap((chunk) => deltasIn(chunk))) {
-    for (const name of ['content', 'reasoning_content', 'reasoning'])
-      if (typeof delta[name] === 'string') message[name] = textOf(message[name]) + delta[name];
-  }
-  if (textOf(message['content']).length < LONG) return undefined;
+  const message = messageOf(chunks);
+  if (textOf(message['content']) === '') return undefined;
   const [choice] = choicesIn(chunks[end] ?? {});
   if (choice === undefined || saysMoreThan(choice['delta'] as Json, '')) return undefined;
   choice['message'] = message;

@@ -26,8 +26,12 @@ function withInput(request: Request, input: Json[]): Request {
   return { ...request, input };
 }
 
-const isCall = ({ type }: Json): boolean => type === 'function_call';
-const isOutput = ({ type }: Json): boolean => type === 'function_call_output';
+const isCall = ({ type }: Json): boolean => String(type).endsWith('_call');
+const isOutput = ({ type }: Json): boolean => String(type).endsWith('_output');
+
+const GO_ON: Json = { role: 'user', content: 'Go on.' };
+
+const isThought = ({ type }: Json): boolean => type === 'reasoning';
 
 function statuses(): RequestOddity[] {
   return ['completed', 'in_progress', 'incomplete', null, undefined].map((status) => ({
@@ -134,7 +138,7 @@ export const REQUESTS: readonly RequestOddity[] = [
     means: 'same',
     apply: (request) =>
       eachItem(request, (item) => {
-        if (!isOutput(item) || typeof item['output'] !== 'string') return false;
+        if (item['type'] !== 'function_call_output' || typeof item['output'] !== 'string') return false;
         item['output'] = [{ type: 'input_text', text: item['output'] }];
         return true;
       }),
@@ -177,6 +181,39 @@ export const REQUESTS: readonly RequestOddity[] = [
     }),
   },
   {
+    name: 'null in every field that an item may lack',
+    source: 'openai/openai-agents-js#329',
+    means: 'same',
+    apply: (request) =>
+      eachItem(request, (item) => {
+        for (const name of ['id', 'status', 'phase', 'created_by']) item[name] ??= null;
+        if (isCall(item)) item['namespace'] ??= null;
+        if (item['type'] === 'reasoning') for (const name of ['content', 'encrypted_content']) item[name] ??= null;
+        return true;
+      }),
+  },
+  {
+    name: 'each thought twice',
+    source: 'openai/codex#42088',
+    means: 'other',
+    apply: (request) =>
+      request.input.some(isThought)
+        ? withInput(
+            request,
+            request.input.flatMap((item) => (isThought(item) ? [item, structuredClone(item)] : [item])),
+          )
+        : undefined,
+  },
+  {
+    name: 'thoughts behind what they led to',
+    source: 'openai/codex#46193',
+    means: 'other',
+    apply: (request) =>
+      request.input.some(isThought)
+        ? withInput(request, [...request.input.filter((item) => !isThought(item)), ...request.input.filter(isThought)])
+        : undefined,
+  },
+  {
     name: 'each call and each output twice',
     source: 'openai/codex#42088',
     means: 'same',
@@ -197,7 +234,7 @@ export const REQUESTS: readonly RequestOddity[] = [
       const outputs = request.input.filter(isOutput);
       const first = request.input.findIndex(isCall);
       const rest = request.input.filter((item) => !isOutput(item));
-      return withInput(request, [...rest.slice(0, first), ...outputs, ...rest.slice(first)]);
+      return withInput(request, [...rest.slice(0, first), ...outputs, ...rest.slice(first), GO_ON]);
     },
   },
   {
@@ -220,7 +257,7 @@ export const REQUESTS: readonly RequestOddity[] = [
     means: 'other',
     apply: (request) =>
       request.input.some(isOutput)
-        ? withInput(request, [...request.input.filter((item) => !isOutput(item)), { role: 'user', content: 'Go on.' }])
+        ? withInput(request, [...request.input.filter((item) => !isOutput(item)), GO_ON])
         : undefined,
   },
   {
@@ -282,11 +319,14 @@ export const REQUESTS: readonly RequestOddity[] = [
     name: `a call with the arguments ${given === '' ? '""' : given}`,
     source: 'vllm-project/vllm#48922',
     means: 'other' as const,
-    apply: (request: Request): Request =>
-      withInput(request, [
+    apply: (request: Request): Request => ({
+      ...request,
+      tools: [...request.tools, { type: 'function', name: `odd_with_${at}` }],
+      input: [
         ...request.input,
-        { type: 'function_call', call_id: `call_with_${at}`, name: 'odd_one', arguments: given },
+        { type: 'function_call', call_id: `call_with_${at}`, name: `odd_with_${at}`, arguments: given },
         { type: 'function_call_output', call_id: `call_with_${at}`, output: 'failed' },
-      ]),
+      ],
+    }),
   })),
 ];

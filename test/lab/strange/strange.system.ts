@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { faultOf, faultOfRequest, loadAnswers, loadConversations, NOTHING_TO_CHANGE } from './cases.ts';
+import { FAULTS, findPlanted } from './faults.ts';
 import { ODDITIES } from './oddities.ts';
 import { REQUESTS } from './requests.ts';
 import { WIRES } from './wires.ts';
@@ -45,4 +46,13 @@ describe('a backend', () => {
       `\n  ${ODDITIES.length + WIRES.length + REQUESTS.length} oddities, ${answers.length} answers: ${tried} cases`,
     );
   });
+});
+
+describe('the search for oddities', () => {
+  for (const fault of FAULTS) {
+    it(`finds ${fault.name} within ${fault.within} tries`, async () => {
+      const { text } = await findPlanted(fault);
+      expect(text, 'what is wrong').to.be.a('string');
+    });
+  }
 });
