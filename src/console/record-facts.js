@@ -1,5 +1,5 @@
 import { detailsOf, element, timeElement } from './dom.js';
-import { formatCredits, formatInput, formatMs, formatOutput } from './format.js';
+import { formatCount, formatCredits, formatInput, formatMs, formatOutput } from './format.js';
 
 /** @import { RequestRecord } from '../contract/types.ts' */
 /** @import { Fact } from './dom.js' */
@@ -40,4 +40,20 @@ export function recordFacts(record, { advice = null, whose = [] } = {}) {
 export function stateElement({ status, cancel_requested_at }) {
   const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;
   return element('span', { class: 'state', 'data-state': status }, text);
+}
+
+/** Returns `≈ 1,200 / 345`, of input and output. @param {RequestRecord} record */
+export function tokensOf({ usage, usage_estimated }) {
+  if (usage === null) return '–';
+  return `${usage_estimated ? '≈ ' : ''}${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;
+}
+
+/** @param {RequestRecord} record */
+export function tookOf({ duration_ms }) {
+  return duration_ms === null ? '–' : formatMs(duration_ms);
+}
+
+/** @param {RequestRecord} record */
+export function costOf({ cost }) {
+  return cost === null ? '–' : formatCredits(cost);
 }

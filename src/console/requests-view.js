@@ -1,9 +1,8 @@
 import { breakable, byId, element, passFocus, say, sayProblem, timeElement } from './dom.js';
-import { formatCount, formatCredits, formatMs } from './format.js';
 import { poll } from './poll.js';
 import { showRows } from './redraw.js';
 import { createRecordDialog } from './record-dialog.js';
-import { stateElement } from './record-facts.js';
+import { costOf, stateElement, tokensOf, tookOf } from './record-facts.js';
 import { readRoute, toHref } from './route.js';
 
 /** @import { RequestRecord } from '../contract/types.ts' */
@@ -186,8 +185,7 @@ function createRecords(onOpen) {
 
 /** @param {RequestRecord} record @param {{ href: string, onOpen: (requestId: string) => void }} how */
 function row(record, { href, onOpen }) {
-  const { usage, error, incomplete_details: incomplete } = record;
-  const about = usage === null ? '–' : `${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;
+  const { error, incomplete_details: incomplete } = record;
   const why = error?.code ?? incomplete?.reason;
   const link = element('a', { href, 'data-id': record.request_id }, timeElement(record.created_at, 'short'));
   const made = element(
@@ -202,9 +200,9 @@ function row(record, { href, onOpen }) {
     ),
     element('td', { class: 'name' }, record.model),
     element('td', { class: 'wide' }, record.endpoint + (record.stream ? ', stream' : '')),
-    element('td', { class: 'number' }, (record.usage_estimated ? '≈ ' : '') + about),
-    element('td', { class: 'number wide cost' }, record.cost === null ? '–' : formatCredits(record.cost)),
-    element('td', { class: 'number wide' }, record.duration_ms === null ? '–' : formatMs(record.duration_ms)),
+    element('td', { class: 'number' }, tokensOf(record)),
+    element('td', { class: 'number wide cost' }, costOf(record)),
+    element('td', { class: 'number wide' }, tookOf(record)),
   );
   made.addEventListener('click', (event) => {
     // A link can be opened in another tab, and a text can be selected.

@@ -39,9 +39,9 @@ const VIEWS = {
   },
   groups: { title: 'Groups', load: async () => (await import('./accounts-view.js')).showGroups, isOfKeys: true },
   keys: { title: 'Keys', load: async () => (await import('./accounts-view.js')).showKeys, isOfKeys: true },
-  backends: { title: 'Backends', load: async () => (await import('./backends-view.js')).showBackends },
+  backends: { title: 'Backends', load: async () => (await import('./capacity-view.js')).showBackends },
   prices: { title: 'Prices', load: async () => (await import('./prices-view.js')).showPrices },
-  limits: { title: 'Limits', load: async () => (await import('./limits-view.js')).showLimits },
+  limits: { title: 'Limits', load: async () => (await import('./capacity-view.js')).showLimits },
 };
 const FIRST = 'requests';
 const TITLE = document.title;

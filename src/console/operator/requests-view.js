@@ -1,8 +1,7 @@
 import { ERROR_CODES } from '../advice.js';
 import { toFailure } from '../client.js';
 import { breakable, element, passFocus, timeElement } from '../dom.js';
-import { formatCount, formatCredits, formatMs } from '../format.js';
-import { recordFacts, stateElement } from '../record-facts.js';
+import { costOf, recordFacts, stateElement, tokensOf, tookOf } from '../record-facts.js';
 import { showChildren } from '../redraw.js';
 import { toHref } from '../route.js';
 import { showLive } from './live.js';
@@ -58,13 +57,7 @@ function showList(page) {
       { title: isManaged ? 'Key' : 'Caller', kind: 'name', wide: true, cell: ({ key }) => nameLink(page, 'keys', key) },
       { title: 'Backend', wide: true, optional: true, cell: ({ upstream }) => upstream ?? '–' },
       { title: 'Tokens in / out', kind: 'number', wide: true, cell: tokensOf },
-      {
-        title: 'Cost',
-        kind: 'number',
-        wide: true,
-        optional: true,
-        cell: ({ cost }) => (cost === null ? '–' : formatCredits(cost)),
-      },
+      { title: 'Cost', kind: 'number', wide: true, optional: true, cell: costOf },
       { title: 'Took', kind: 'number', cell: tookOf },
     ],
     everyMs: EVERY_MS,
@@ -206,17 +199,6 @@ function stateOf(record) {
     stateElement(record),
     element('div', { class: 'muted small' }, ...breakable(record.error.code)),
   );
-}
-
-/** @param {AdminRequest} record */
-function tokensOf({ usage, usage_estimated }) {
-  if (usage === null) return '–';
-  return `${usage_estimated ? '≈ ' : ''}${formatCount(usage.input_tokens)} / ${formatCount(usage.output_tokens)}`;
-}
-
-/** @param {AdminRequest} record */
-function tookOf({ duration_ms }) {
-  return duration_ms === null ? '–' : formatMs(duration_ms);
 }
 
 /** @type {(value: string) => readonly [string, string]} */
