@@ -25,6 +25,7 @@ import { unreachableReason } from './connection-failures.ts';
 import type { Forward } from './forward/forward.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
+import { egressOf } from './outbound.ts';
 import { withKey, type KeyOwner } from './request-headers.ts';
 
 export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
@@ -394,7 +395,7 @@ function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
     // A key in a file changes while the backend stays.
     (one.apiKeyFile !== undefined || one.apiKey === other.apiKey) &&
     one.upstreamDialect === other.upstreamDialect &&
-    isDeepStrictEqual([one.timeouts, one.proxy], [other.timeouts, other.proxy])
+    isDeepStrictEqual([one.timeouts, egressOf(one)], [other.timeouts, egressOf(other)])
   );
 }
 

@@ -50,14 +50,14 @@ const UNREACHABLE: readonly (readonly [code: RegExp, words: string, advice: stri
   [
     /CERTIFICATE_(?:REQUIRED|UNKNOWN)|HANDSHAKE_FAILURE$/,
     'No TLS connection to the backend could be made.',
-    'It may want a certificate of the client, which the gateway does not have.',
+    'It may want a certificate of the client: in BACKENDS_FILE, tls.cert_file and tls.key_file name one.',
   ],
   [/^CERT_HAS_EXPIRED$/, NO_CERTIFICATE, 'It has expired.'],
   [/ALTNAME_INVALID$/, NO_CERTIFICATE, 'It is for another name: write one that it has in the address.'],
   [
     /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/,
     NO_CERTIFICATE,
-    'NODE_EXTRA_CA_CERTS in the environment, and not in .env, names a file with an authority of your own.',
+    'A file with an authority of your own is named by tls.ca_file in BACKENDS_FILE, or by NODE_EXTRA_CA_CERTS in the environment, and not in .env.',
   ],
   [
     /^(?:EPROTO$|ERR_SSL|ERR_TLS)/,

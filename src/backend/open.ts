@@ -109,12 +109,14 @@ export function onlyBackend({
   baseUrl,
   apiKey,
   apiKeyFile,
+  upstreamHeaders,
   upstreamProxy,
   dialect,
   upstreamDialect,
   modelAliases,
 }: Pick<BackendSpec, 'baseUrl' | 'apiKey' | 'dialect' | 'upstreamDialect' | 'modelAliases'> & {
   readonly apiKeyFile: string | null;
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly upstreamProxy: Proxy | null;
 }): BackendSpec {
   return {
@@ -123,6 +125,7 @@ export function onlyBackend({
     baseUrl,
     apiKey,
     ...(apiKeyFile !== null && { apiKeyFile }),
+    headers: upstreamHeaders,
     ...(upstreamProxy !== null && { proxy: upstreamProxy }),
     dialect,
     upstreamDialect,

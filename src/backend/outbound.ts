@@ -1,19 +1,24 @@
 /** Opens sockets to a backend, straight or through a proxy, for undici and for the agents of Node. */
 
+import { readFileSync } from 'node:fs';
 import { Socket, type LookupFunction } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import type { buildConnector as Undici } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
-import type { BackendSpec } from '../core/routes.ts';
+import { mapValues } from '../core/map-values.ts';
+import type { BackendSpec, TlsFiles } from '../core/routes.ts';
 import { proxyFailure } from './connection-failures.ts';
 import { lookUp } from './lookup.ts';
 
 /** What of a backend says how to reach it. */
-export type Egress = Pick<BackendSpec, 'proxy'>;
+export type Egress = Pick<BackendSpec, 'proxy' | 'tls'>;
 export type Reachable = Egress & Pick<BackendSpec, 'baseUrl'>;
 
 export interface OutboundOptions extends Egress {
   readonly connectTimeoutMs: number;
   readonly lookup?: LookupFunction;
+  /** Hears what only the operator can mend. */
+  readonly onOperatorProblem?: (problem: string) => void;
 }
 
 export interface Outbound {
@@ -31,12 +36,18 @@ export interface Relay {
 
 /** Returns what opens sockets to this origin. To connect, or to get a tunnel, takes at most `connectTimeoutMs` each. */
 export function createOutbound(origin: string, options: OutboundOptions): Outbound {
-  const { connectTimeoutMs: timeout, lookup = lookUp, proxy } = options;
+  const { connectTimeoutMs: timeout, lookup = lookUp, proxy, tls } = options;
   const target = toTarget(origin);
-  const connector = buildConnector({ timeout, lookup, allowH2: false });
+  const plain = buildConnector({ timeout, lookup, allowH2: false });
+  const secure = tls === undefined ? plain : followCertificates(tls, { timeout, lookup, allowH2: false });
+  const connector: Undici.connector = (near, callback) =>
+    secure(near, (...opened) => {
+      if (tls?.cert === undefined) watchForWish(opened[1], options);
+      callback(...opened);
+    });
   if (proxy === undefined) return { connect: (callback) => connector(target, callback), relay: undefined };
   const toProxy: Undici.connector = (near, callback) =>
-    connector(near, (...[error, socket]) =>
+    plain(near, (...[error, socket]) =>
       error === null ? callback(null, socket) : callback(proxyFailure(error), null),
     );
   const headers = authorizationOf(proxy.url);
@@ -72,9 +83,38 @@ export function createOutbound(origin: string, options: OutboundOptions): Outbou
   return { connect: (callback) => void connectByTunnel(callback), relay: undefined };
 }
 
+/** The files may change, such as certificates of an hour. While they do not fit together, those of before are used. */
+function followCertificates(files: TlsFiles, options: Undici.BuildOptions): Undici.connector {
+  let used = '';
+  let connector: Undici.connector | undefined;
+  return (target, callback) => {
+    try {
+      const texts = mapValues<string, string, string>({ ...files }, (path) => readFileSync(path, 'utf8'));
+      const found = JSON.stringify(texts);
+      if (found !== used) connector = buildConnector({ ...options, secureContext: createSecureContext(texts) });
+      used = found;
+    } catch (error) {
+      if (connector === undefined) return callback(error instanceof Error ? error : new Error('unknown'), null);
+    }
+    return connector?.(target, callback);
+  };
+}
+
+/** In TLS 1.3 a server learns that there is no certificate after the handshake, and often closes without a word. */
+function watchForWish(socket: Socket | null, { onOperatorProblem }: Pick<OutboundOptions, 'onOperatorProblem'>): void {
+  // A client knows algorithms of the server only where that has asked for a certificate.
+  if (!(socket instanceof TLSSocket) || socket.getSharedSigalgs().length === 0) return;
+  socket.once('error', () => {
+    onOperatorProblem?.(
+      'The backend asked for a certificate of the client and then closed the connection: ' +
+        'name one by tls.cert_file and tls.key_file in BACKENDS_FILE.',
+    );
+  });
+}
+
 /** Returns these parts of a backend alone. */
-export function egressOf({ proxy }: Egress): Egress {
-  return { ...(proxy !== undefined && { proxy }) };
+export function egressOf({ proxy, tls }: Egress): Egress {
+  return { ...(proxy !== undefined && { proxy }), ...(tls !== undefined && { tls }) };
 }
 
 function toTarget(url: string): Undici.Options & { readonly host: string } {

@@ -57,7 +57,7 @@ export function isJson(headers: ReplyHeaders): boolean {
 
 function secretsOf(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
-    .filter(([name]) => /authorization|key|token/i.test(name))
-    .map(([, value]) => value.replace(/^bearer\s+/i, ''))
+    .filter(([name]) => /authorization|key|secret|token/i.test(name))
+    .map(([, value]) => value.replace(/^(?:basic|bearer)\s+/i, ''))
     .filter((secret) => secret !== '');
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect } from '../core/dialects.ts';
+import type { BackendSpec } from '../core/routes.ts';
 
 /** The backend sees the caller's own key (`passthrough`) or the gateway's (`static`, `managed`). */
 export type KeyOwner = 'caller' | 'gateway';
@@ -7,22 +8,24 @@ export type KeyOwner = 'caller' | 'gateway';
 /** Returns the header that carries the key to the backend. A token of Entra ID is always a bearer. */
 export function keyHeaders(key: string, { keyHeader }: Pick<Dialect, 'keyHeader'>): Readonly<Record<string, string>> {
   const isToken = key.startsWith('eyJ');
-  return keyHeader === 'api-key' && !isToken ? { 'api-key': key } : { authorization: `Bearer ${key}` };
+  return keyHeader === 'authorization' || isToken ? { authorization: `Bearer ${key}` } : { [keyHeader]: key };
 }
 
 /**
- * Returns the headers with the key that this backend wants: the gateway's own, or that of the caller,
+ * Returns the headers with those of this backend and the key that it wants: the gateway's own, or that of the caller,
  * which comes as a bearer.
  */
 export function withKey(
   headers: Readonly<Record<string, string>>,
-  { apiKey, dialect }: { readonly apiKey: string | null; readonly dialect: Pick<Dialect, 'keyHeader'> },
+  { apiKey, dialect, headers: own }: Pick<BackendSpec, 'apiKey' | 'headers'> & { readonly dialect: KeyHeader },
 ): Readonly<Record<string, string>> {
-  if (apiKey !== null) return { ...headers, ...keyHeaders(apiKey, dialect) };
+  if (apiKey !== null) return { ...headers, ...keyHeaders(apiKey, dialect), ...own };
   const { authorization, ...rest } = headers;
-  if (dialect.keyHeader === 'authorization' || authorization === undefined) return headers;
-  return { ...rest, ...keyHeaders(authorization.replace(/^Bearer /, ''), dialect) };
+  if (dialect.keyHeader === 'authorization' || authorization === undefined) return { ...headers, ...own };
+  return { ...rest, ...keyHeaders(authorization.replace(/^Bearer /, ''), dialect), ...own };
 }
+
+type KeyHeader = Pick<Dialect, 'keyHeader'>;
 
 const WISHES = ['accept', 'openai-beta', 'user-agent'];
 

@@ -3,8 +3,10 @@ import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { ENV_FILE } from '../config/env-file.ts';
+import { currentHeaders } from '../backend/current-key.ts';
 import { egressOf, type Egress } from '../backend/outbound.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
+import { readKeyFile } from '../config/value-file.ts';
 import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { isYes } from './confirm.ts';
@@ -41,6 +43,7 @@ export function addTargetOptions(command: Command): Command {
 }
 
 export interface Target extends Examined, Egress {
+  readonly headers: Readonly<Record<string, string>>;
   readonly apiKey: string | undefined;
   /** The setting that names the backend; undefined for an option, and for the demo backend. */
   readonly namedBy: 'UPSTREAM_BASE_URL' | 'BACKENDS_FILE' | undefined;
@@ -58,7 +61,7 @@ export async function withTarget<Result>(
   const config = readTargetConfig(env, options);
   const apiKey = config.upstreamApiKey ?? undefined;
   const namesDialect = dialect !== undefined || (env['UPSTREAM_DIALECT'] ?? '') !== '';
-  const target = { config, apiKey, timeoutMs, namesDialect, name: null };
+  const target = { config, apiKey, timeoutMs, namesDialect, name: null, headers: {} };
   if (config.backends !== null && baseUrl === undefined) {
     const spec = config.backends.backends.find(({ name }) => backend === undefined || name === backend);
     if (spec === undefined) throw new CliError(`BACKENDS_FILE has no backend named ${backend}.`);
@@ -69,9 +72,12 @@ export async function withTarget<Result>(
   if (config.upstreamBaseUrl !== null) {
     const namedBy = baseUrl === undefined ? 'UPSTREAM_BASE_URL' : undefined;
     const { upstreamProxy: proxy } = config;
+    // The headers are for the backend of the settings.
+    const headers = baseUrl === undefined ? currentHeaders(config.upstreamHeaders, readKeyFile) : {};
     return use({
       ...target,
       ...(proxy !== null && { proxy }),
+      headers,
       baseUrl: config.upstreamBaseUrl,
       isDemo: false,
       namedBy,
@@ -150,6 +156,7 @@ function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit
     config: { ...config, dialect, upstreamDialect, modelAliases, defaultModelId },
     baseUrl,
     ...egressOf(spec),
+    headers: currentHeaders(spec.headers, readKeyFile),
     isDemo: false,
     name,
     namesDialect: true,
@@ -173,6 +180,7 @@ export async function askWithProgress<Answer>(
       ...egressOf(target),
       baseUrl,
       apiKey,
+      headers: target.headers,
       model: wanted === undefined ? undefined : (config.modelAliases.get(wanted) ?? wanted),
       timeoutMs,
       totalMs: MAX_TOTAL_MS,

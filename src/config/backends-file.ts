@@ -6,9 +6,11 @@ import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { compileBySize } from './json-file.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
+import { findHeaderProblems, toHeaders } from './own-headers.ts';
 import { proxyFor } from './proxies.ts';
 import type { Environment } from './settings.ts';
 import { readTableFile, type TableFile } from './table-file.ts';
+import { findTlsProblems } from './tls-files.ts';
 import { isKey, readKeyFile } from './value-file.ts';
 
 export interface BackendTable {
@@ -71,7 +73,7 @@ function findRepeated(backends: readonly ListedBackend[]): readonly string[] {
 }
 
 function findProblems(
-  { name, base_url, dialect, api_key_env, api_key_file, aliases = {} }: ListedBackend,
+  { name, base_url, dialect, api_key_env, api_key_file, headers = {}, tls, aliases = {} }: ListedBackend,
   own: DialectsFile,
   { upstreamDialect, authMode }: BackendsFileSettings,
   env: Environment,
@@ -82,6 +84,8 @@ function findProblems(
     if (Object.hasOwn(aliases, model))
       problems.push(`alias ${alias} must stand for a model, but ${model} is an alias itself`);
   }
+  problems.push(...findHeaderProblems(headers, env, authMode).map((problem) => `headers ${problem}`));
+  if (tls !== undefined) problems.push(...findTlsProblems({ base_url, tls }));
   const named = Object.keys({ ...(api_key_env && { api_key_env }), ...(api_key_file && { api_key_file }) });
   if (named.length > 0 && authMode === 'passthrough') {
     problems.push(
@@ -104,6 +108,8 @@ function toSpec(
     dialect,
     api_key_env,
     api_key_file,
+    headers,
+    tls: { ca_file: ca, cert_file: cert, key_file: key } = {},
     models,
     aliases = {},
     weight = 1,
@@ -126,6 +132,13 @@ function toSpec(
     apiKey: (api_key_file === undefined ? env[api_key_env ?? ''] : readKeyFile(api_key_file)) ?? null,
     ...(api_key_env !== undefined && { apiKeyEnv: api_key_env }),
     ...(api_key_file !== undefined && { apiKeyFile: api_key_file }),
+    ...(headers !== undefined && { headers: toHeaders(headers, env) }),
+    ...((ca ?? cert) !== undefined && {
+      tls: {
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && key !== undefined && { cert, key }),
+      },
+    }),
     ...(proxy !== undefined && { proxy }),
     models: models ?? null,
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),

@@ -7,6 +7,7 @@ import { parametersOf, readBackendsFile, type BackendTable } from './backends-fi
 import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
+import { findHeaderProblems, toHeaders } from './own-headers.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Proxy } from '../core/routes.ts';
@@ -42,6 +43,7 @@ export interface Config extends Constants {
   readonly upstreamApiKey: string | null;
   /** Holds the key, and is read again while the gateway runs. */
   readonly upstreamApiKeyFile: string | null;
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
   /** Between the gateway and `upstreamBaseUrl`. */
   readonly upstreamProxy: Proxy | null;
   readonly upstreamDialect: string;
@@ -139,6 +141,10 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
   const { UPSTREAM_BASE_URL: baseUrl = '', ALERT_WEBHOOK_URL: webhookUrl = '' } = settings;
   const targets = [baseUrl, webhookUrl, ...(backends.content?.backends.map((spec) => spec.baseUrl) ?? [])];
   broken.push(...findProxyVariableProblems(targets, env));
+  const headers = settings.UPSTREAM_HEADERS ?? {};
+  broken.push(...findHeaderProblems(headers, env, settings.AUTH_MODE).map((line) => `UPSTREAM_HEADERS: ${line}`));
+  if (settings.BACKENDS_FILE !== undefined && Object.keys(headers).length > 0)
+    broken.push('UPSTREAM_HEADERS: must not be set with BACKENDS_FILE, where each backend has headers of its own');
   const models = dialect && readModelsFile(settings.MODELS_FILE, parametersOf(dialect, backends.content));
   const files = [own, prices, models, backends].flatMap((file) => file?.problems ?? []);
   const lines = [...problems.map((problem) => problem.line), ...broken, ...files];
@@ -155,6 +161,7 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
     models: models?.content ?? null,
     backends: backends.content,
     upstreamApiKeyFile: fileOf(env, 'UPSTREAM_API_KEY') ?? null,
+    upstreamHeaders: toHeaders(headers, env),
     upstreamProxy: proxyFor(baseUrl, env) ?? null,
     alertWebhook: toWebhook(settings, proxyFor(webhookUrl, env)),
   };
@@ -346,7 +353,14 @@ function toConfig(
   settings: Settings,
   read: Pick<
     Config,
-    'dialect' | 'prices' | 'models' | 'backends' | 'upstreamApiKeyFile' | 'upstreamProxy' | 'alertWebhook'
+    | 'dialect'
+    | 'prices'
+    | 'models'
+    | 'backends'
+    | 'upstreamApiKeyFile'
+    | 'upstreamHeaders'
+    | 'upstreamProxy'
+    | 'alertWebhook'
   >,
   warnings: readonly string[],
 ): Config {

@@ -1046,6 +1046,11 @@ export interface ListedBackend {
    */
   api_key_file?: string;
   /**
+   * Further headers for each request to it, such as those of a gateway in front of it. In a value ${NAME} stands for a variable of the environment, and ${file:PATH} for the content of a file, which is read again while the gateway runs.
+   */
+  headers?: Readonly<Record<string, string>>;
+  tls?: BackendTls;
+  /**
    * The models that it has, by the names that it knows. In a name * matches any text. Without the list it gets every model.
    *
    * @minItems 1
@@ -1076,6 +1081,23 @@ export interface ListedBackend {
    * How long it may be silent within an answer, in the place of IDLE_TIMEOUT_MS.
    */
   idle_timeout_ms?: number;
+}
+/**
+ * The certificates for its https:// address, as files in PEM format. Changed files hold for new connections.
+ */
+export interface BackendTls {
+  /**
+   * The authorities whose certificates it may have, in the place of the public ones.
+   */
+  ca_file?: string;
+  /**
+   * The certificate that the gateway shows to it, with tls.key_file.
+   */
+  cert_file?: string;
+  /**
+   * The private key of tls.cert_file.
+   */
+  key_file?: string;
 }
 /**
  * The answer of the backend.
@@ -1804,9 +1826,9 @@ export interface OwnDialect {
     | 'openrouter'
     | 'together';
   /**
-   * The header that carries the key: as a bearer in authorization, or alone in api-key.
+   * The header that carries the key: as a bearer in authorization, or alone in api-key or x-api-key.
    */
-  keyHeader?: 'authorization' | 'api-key';
+  keyHeader?: 'authorization' | 'api-key' | 'x-api-key';
   /**
    * The role under which developer and system text is sent.
    */
@@ -2929,6 +2951,10 @@ export interface Settings {
    * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in. UPSTREAM_API_KEY_FILE is read again while the gateway runs, so the key may change.
    */
   UPSTREAM_API_KEY?: string;
+  /**
+   * Further headers for each request to the backend, as a JSON object. In a value ${NAME} stands for a variable of the environment, and ${file:PATH} for the content of a file, which is read again while the gateway runs.
+   */
+  UPSTREAM_HEADERS?: Readonly<Record<string, string>>;
   /**
    * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
    */

@@ -6,7 +6,7 @@
 import type { OwnDialect, ReasoningEffort } from '../contract/types.ts';
 
 export interface Dialect {
-  readonly keyHeader: 'authorization' | 'api-key';
+  readonly keyHeader: NonNullable<OwnDialect['keyHeader']>;
   readonly systemRole: 'developer' | 'system' | 'as-given';
   /** Many chat templates take only one system message, at the beginning. */
   readonly systemPlace: 'merged-first' | 'in-place';

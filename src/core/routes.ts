@@ -30,10 +30,22 @@ export interface BackendSpec extends RoutedBackend {
   readonly maxConcurrent: number | null;
   /** In the place of those of the settings. */
   readonly timeouts: BackendTimeouts;
+  /** Sent with each request, their names in small letters. They are secret, and `${file:…}` in them is yet to be read. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tls?: TlsFiles;
   /** Between the gateway and it. */
   readonly proxy?: Proxy;
   /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
   readonly isOnly: boolean;
+}
+
+/** Paths of files in PEM format. */
+export interface TlsFiles {
+  /** Of the authorities that count, in the place of the public ones. */
+  readonly ca?: string;
+  /** Of the gateway, with its key. */
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** A forward proxy, which a variable of the environment names. */

@@ -11,6 +11,7 @@ import { CHAT, type LimitField } from './probes.ts';
 export type Backend = Address & {
   readonly inquirer: Inquirer;
   readonly apiKey: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export interface ModelList {
@@ -49,7 +50,7 @@ async function askFirst(backend: Backend): Promise<RawReply> {
 
 /** Sends no key, since the address may belong to someone else. */
 async function hasModels({ signal, ...backend }: Address): Promise<boolean> {
-  const inquirer = createInquirer({ ...backend, apiKey: undefined });
+  const inquirer = createInquirer({ ...backend, apiKey: undefined, headers: {} });
   try {
     const reply = await inquirer.ask('/models', { signal });
     if (reply.status === 401 || reply.status === 403) return !isPage(reply);
@@ -104,8 +105,8 @@ async function askChat(
 }
 
 /** Returns what must not appear in messages that quote the backend. */
-export function secretsOf({ apiKey }: Backend): readonly string[] {
-  return apiKey === undefined ? [] : [apiKey];
+export function secretsOf({ apiKey, headers = {} }: Backend): readonly string[] {
+  return [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)];
 }
 
 function isPage({ headers, text }: RawReply): boolean {

@@ -29,6 +29,7 @@ export interface Examination {
 
 export type ExaminationOptions = Reachable & {
   readonly apiKey: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly model: string | undefined;
   readonly timeoutMs: number;
   /** Later questions stay unclear. */

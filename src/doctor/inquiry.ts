@@ -19,13 +19,15 @@ export interface Inquirer {
 
 export type InquirerOptions = Reachable & {
   readonly apiKey: string | undefined;
+  /** For a backend that is known. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Of the connection, and then of the whole answer. */
   readonly timeoutMs: number;
 };
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
-export function createInquirer({ baseUrl, apiKey, timeoutMs, ...backend }: InquirerOptions): Inquirer {
+export function createInquirer({ baseUrl, apiKey, headers: own, timeoutMs, ...backend }: InquirerOptions): Inquirer {
   const { origin, pathname, search } = new URL(baseUrl);
   const pool = openPool(origin, { connectTimeoutMs: timeoutMs, ...egressOf(backend) });
   const headers = {
@@ -34,6 +36,7 @@ export function createInquirer({ baseUrl, apiKey, timeoutMs, ...backend }: Inqui
     accept: 'application/json, text/event-stream',
     'user-agent': 'responses-gateway',
     ...(apiKey !== undefined && keyHeaders(apiKey, { keyHeader: search === '' ? 'authorization' : 'api-key' })),
+    ...own,
   };
   return {
     async ask(path, { body, signal }) {

@@ -15,6 +15,7 @@ export async function explainNoAnswer(error: unknown, address: Address): Promise
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);
   if (code.startsWith('PROXY_')) return `${unreachableReason(error)?.problem} (${address.proxy?.variable})`;
+  if (/_ALERT_/.test(code)) return `${unreachableReason(error)?.problem} (${host})`;
   if (code === 'ECONNREFUSED') {
     return `Nothing listens at ${host}: the connection was refused. Is the backend running, and is the port right?`;
   }
@@ -34,7 +35,7 @@ export async function explainNoAnswer(error: unknown, address: Address): Promise
 }
 
 function explainCertificate(host: string, code: string): string {
-  return `The TLS certificate of ${host} was not accepted (${code}); set NODE_EXTRA_CA_CERTS to a file with your own certificate authority.`;
+  return `The TLS certificate of ${host} was not accepted (${code}); set NODE_EXTRA_CA_CERTS, or tls.ca_file in BACKENDS_FILE, to a file with your own certificate authority.`;
 }
 
 function explainTimeout(host: string): string {

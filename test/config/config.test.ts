@@ -34,6 +34,7 @@ describe('readConfig', () => {
       backends: null,
       upstreamApiKey: null,
       upstreamApiKeyFile: null,
+      upstreamHeaders: {},
       upstreamProxy: null,
       upstreamDialect: 'generic',
       dialect: DIALECTS.generic,

@@ -13,6 +13,7 @@ import { BLOCKS, DOCUMENTS, ROOT } from './documents.ts';
 /** What the examples read beside the settings: clients, compose.yaml, Node and other programs have variables of their own. */
 const OTHER_VARIABLES = [
   'ALL_PROXY',
+  'BACKEND_LOGIN',
   'GATEWAY_API_KEY',
   'HTTPS_PROXY',
   'HTTP_PROXY',

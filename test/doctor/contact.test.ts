@@ -109,7 +109,7 @@ describe('the first contact of the doctor', () => {
     it('says that the certificate was not accepted, and how it can be', async () => {
       const host = await listenTls();
       expect(await sentenceFor(`https://${host}/v1`)).to.match(
-        /^The TLS certificate of 127\.0\.0\.1:\d+ was not accepted \(\w*SELF_SIGNED\w*\); set NODE_EXTRA_CA_CERTS /,
+        /^The TLS certificate of 127\.0\.0\.1:\d+ was not accepted \(\w*SELF_SIGNED\w*\); set NODE_EXTRA_CA_CERTS, or tls\.ca_file /,
       );
     });
 
