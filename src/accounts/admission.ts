@@ -294,7 +294,7 @@ function messageOf(
     }
     case 'spend_limit_exceeded': {
       // When both limits are exceeded, the month ends later.
-      const window = spendWindowsOf(account, nowMs).findLast(({ leftMicro }) => leftMicro < heldMicro);
+      const window = spendWindowsOf(account).findLast(({ leftMicro }) => leftMicro < heldMicro);
       if (window === undefined) return undefined;
       return (
         `${cost}. Of the ${show(window.limitMicro)} which ${who} may spend per ${window.per}, ` +

@@ -8,23 +8,21 @@ export interface SpendWindow {
   readonly endsAtMs: number;
 }
 
-/** Returns the spend limits of a key or a group for the current UTC day and month. */
-export function spendWindowsOf(account: StoredAccount, nowMs: number): readonly SpendWindow[] {
-  const { limits, heldMicro } = account;
-  const now = new Date(nowMs);
-  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+/** Returns the spend limits of a key or a group for the day on which it was read, and its month. */
+export function spendWindowsOf(account: StoredAccount): readonly SpendWindow[] {
+  const { limits, heldMicro, today } = account;
   const all = [
     {
       per: 'day',
       limitMicro: limits.spendPerDayMicro,
       spentMicro: account.spentTodayMicro,
-      endsAtMs: Date.UTC(year, month, day + 1),
+      endsAtMs: today.endsAtMs,
     },
     {
       per: 'month',
       limitMicro: limits.spendPerMonthMicro,
       spentMicro: account.spentThisMonthMicro,
-      endsAtMs: Date.UTC(year, month + 1),
+      endsAtMs: today.monthEndsAtMs,
     },
   ] as const;
   return all.flatMap(({ per, limitMicro, spentMicro, endsAtMs }) =>

@@ -134,6 +134,8 @@ function describeAccount(account: StoredAccount, nowMs: number) {
     held: formatAmount(account.heldMicro),
     spent_today: formatAmount(account.spentTodayMicro),
     spent_this_month: formatAmount(account.spentThisMonthMicro),
+    day_ends_at: toSeconds(account.today.endsAtMs),
+    month_ends_at: toSeconds(account.today.monthEndsAtMs),
   };
 }
 

@@ -55,7 +55,7 @@ export function watchAccounts({ store, nowMs, onReached }: AccountWatchOptions):
 
     // All groups are shown, while keys are far too many for that.
     for await (const account of accountsOf('groups', 0)) {
-      for (const { of, usedMicro, limitMicro } of spendingOf(account, nowMs())) {
+      for (const { of, usedMicro, limitMicro } of spendingOf(account)) {
         readings.push({ group: account.name, of, ratio: usedMicro / limitMicro });
       }
       await note('group', account);
@@ -64,7 +64,7 @@ export function watchAccounts({ store, nowMs, onReached }: AccountWatchOptions):
     [known, groups, reached] = [found, readings, counts.all()];
 
     async function note(kind: ReachedReading['account'], account: AccountSpending): Promise<void> {
-      const all = spendingOf(account, nowMs());
+      const all = spendingOf(account);
       for (const spending of all) {
         const { of, period } = spending;
         const place = `${account.id} ${of}`;

@@ -1,6 +1,6 @@
 import type { AccountSpending } from '../store/alerts.ts';
 
-/** What an account has used of its credits, or of the spend limit of this UTC day or month. */
+/** What an account has used of its credits, or of the spend limit of this day or month. */
 export interface Spending {
   readonly of: 'credits' | 'day' | 'month';
   readonly usedMicro: number;
@@ -13,11 +13,8 @@ export interface Spending {
 }
 
 /** Returns what the account has used of everything that limits its spending. */
-export function spendingOf(account: AccountSpending, nowMs: number): readonly Spending[] {
-  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, spentThisMonthMicro } = account;
-  const now = new Date(nowMs);
-  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  const date = now.toISOString().slice(0, 'yyyy-mm-dd'.length);
+export function spendingOf(account: AccountSpending): readonly Spending[] {
+  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, spentThisMonthMicro, today } = account;
   const all = [
     {
       of: 'credits',
@@ -30,15 +27,15 @@ export function spendingOf(account: AccountSpending, nowMs: number): readonly Sp
       of: 'day',
       usedMicro: spentTodayMicro,
       limitMicro: account.spendPerDayMicro,
-      since: date,
-      opensAtMs: Date.UTC(year, month, day + 1),
+      since: today.date,
+      opensAtMs: today.endsAtMs,
     },
     {
       of: 'month',
       usedMicro: spentThisMonthMicro,
       limitMicro: account.spendPerMonthMicro,
-      since: date.slice(0, 'yyyy-mm'.length),
-      opensAtMs: Date.UTC(year, month + 1),
+      since: today.date.slice(0, 'yyyy-mm'.length),
+      opensAtMs: today.monthEndsAtMs,
     },
   ] as const;
   return all.flatMap(({ since, limitMicro, ...spending }) =>

@@ -235,6 +235,8 @@ export type Described = readonly [name: string, value: string];
 export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
   const { limits } = account;
   const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));
+  const spent = (amount: string, endsAt: number): string =>
+    `${money(amount)} until ${formatUtcOr('', toMs(endsAt))} UTC`;
   return [
     ['status', account.status],
     ['created', formatUtcOr('', toMs(account.created_at))],
@@ -246,8 +248,8 @@ export function describeAccount(account: Account, currency: string | undefined):
     ['spend per month', money(limits.spend_per_month, 'no limit')],
     ['balance', money(account.balance, 'not prepaid')],
     ['held', money(account.held)],
-    ['spent today', money(account.spent_today)],
-    ['spent this month', money(account.spent_this_month)],
+    ['spent today', spent(account.spent_today, account.day_ends_at)],
+    ['spent this month', spent(account.spent_this_month, account.month_ends_at)],
   ];
 }
 

@@ -8,6 +8,7 @@ import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
+import { UTC } from '../core/calendar.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Proxy } from '../core/routes.ts';
@@ -65,6 +66,8 @@ export interface Config extends Constants {
   readonly recordRetentionDays: number;
   readonly pricesFile: string | null;
   readonly prices: Prices | null;
+  /** That of the days and months of spend limits. */
+  readonly timeZone: string;
   readonly modelsFile: string | null;
   readonly models: Models | null;
   readonly defaultMaxOutputTokens: number;
@@ -393,6 +396,7 @@ function toConfig(
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
     pricesFile: settings.PRICES_FILE ?? null,
+    timeZone: read.prices?.timeZone ?? UTC,
     modelsFile: settings.MODELS_FILE ?? null,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
     compactionModel: settings.COMPACTION_MODEL ?? null,

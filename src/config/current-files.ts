@@ -103,6 +103,7 @@ function describePrices(prices: Prices, before: Prices | null) {
     ...countModels(prices),
     currency: prices.currency,
     ...(before !== null && before.currency !== prices.currency && { former_currency: before.currency }),
+    ...(before !== null && before.timeZone !== prices.timeZone && { time_zone_at_next_start: prices.timeZone }),
     changes: changes.slice(0, MAX_LOGGED_CHANGES),
     ...(more > 0 && { more_changes: more }),
   };

@@ -1,13 +1,29 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
+import { createCalendar, UTC } from '../core/calendar.ts';
 import { createPrices, type Prices } from '../core/money/pricing.ts';
 import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
 export function readPricesFile(path: string | undefined, setting = 'PRICES_FILE'): TableFile<Prices> {
-  return readTableFile({ setting, path, compile: compilePriceTable, check: findRepeated, create: createPrices });
+  return readTableFile({
+    setting,
+    path,
+    compile: compilePriceTable,
+    check: (table) => [...findUnknownZone(table), ...findRepeated(table)],
+    create: createPrices,
+  });
+}
+
+function findUnknownZone({ time_zone = UTC }: PriceTable): readonly string[] {
+  try {
+    createCalendar(time_zone);
+    return [];
+  } catch {
+    return ['time_zone must be the name of a time zone, such as "Europe/Berlin"'];
+  }
 }
 
 /** Which of two prices holds for one tier, nobody could say. */

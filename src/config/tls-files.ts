@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { ListedBackend } from '../contract/types.ts';
-import { readValueFile } from './value-file.ts';
+import { readSmallFile } from './value-file.ts';
 
 /** Returns what is wrong with the certificates of a backend, in words that follow its name. */
 export function findTlsProblems({ base_url, tls = {} }: Pick<ListedBackend, 'base_url' | 'tls'>): readonly string[] {
@@ -10,7 +10,7 @@ export function findTlsProblems({ base_url, tls = {} }: Pick<ListedBackend, 'bas
   const texts = Object.entries<string>({ ...tls }).map(([name, path]) => ({
     name,
     path,
-    text: readValueFile(path).lines?.join('\n'),
+    text: readSmallFile(path).text,
   }));
   const unread = texts.filter(({ name, text }) => text === undefined || !isPem(name, text));
   if (unread.length > 0)

@@ -422,6 +422,8 @@ export interface AdminKey {
   held: string;
   spent_today: string;
   spent_this_month: string;
+  day_ends_at: number;
+  month_ends_at: number;
 }
 export interface AccountLimits {
   requests_per_minute: number | null;
@@ -629,6 +631,8 @@ export interface AdminGroup {
   held: string;
   spent_today: string;
   spent_this_month: string;
+  day_ends_at: number;
+  month_ends_at: number;
 }
 export interface GroupDeleted {
   object: 'group';
@@ -2508,7 +2512,7 @@ export interface InputTokens {
   estimated_by?: 'o200k_base' | 'cl100k_base' | 'arithmetic';
 }
 /**
- * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of UTC.
+ * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of the time zone in PRICES_FILE, UTC by default.
  */
 export interface OwnKey {
   object: 'key';
@@ -2585,7 +2589,7 @@ export interface OwnGroup {
     tokens_per_minute: OwnLimit;
   };
   /**
-   * In millionths of the currency unit, for each day and month of UTC.
+   * In millionths of the currency unit, for each day and month.
    */
   spend_limits: {
     per_day: OwnLimit;
@@ -2778,6 +2782,10 @@ export interface PriceTable {
    * The name of the currency unit.
    */
   currency: string;
+  /**
+   * The time zone of the days and months of spend limits, UTC by default. A change takes effect at the next start.
+   */
+  time_zone?: string;
   /**
    * The prices by model name, or by a pattern in which * matches any text.
    */

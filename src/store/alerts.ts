@@ -1,3 +1,4 @@
+import type { CalendarDay } from '../core/calendar.ts';
 import type { AccountId, GroupId } from '../contract/ids.ts';
 
 export interface AlertStore {
@@ -35,6 +36,7 @@ export interface AccountSpending {
   readonly spentTodayMicro: number;
   readonly spendPerMonthMicro: number | null;
   readonly spentThisMonthMicro: number;
+  readonly today: CalendarDay;
 }
 
 export interface AlertClaim {

@@ -1,3 +1,4 @@
+import type { CalendarDay } from '../core/calendar.ts';
 import type { AccountId, GroupId, KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits, RateStanding } from '../core/money/rates.ts';
@@ -118,6 +119,8 @@ export interface StoredAccount {
   readonly heldMicro: number;
   readonly spentTodayMicro: number;
   readonly spentThisMonthMicro: number;
+  /** When it was read, in the time zone of the spend limits. */
+  readonly today: CalendarDay;
 }
 
 export interface StoredKey extends StoredAccount {

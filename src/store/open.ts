@@ -18,6 +18,8 @@ export interface StoreOptions {
   readonly limits?: Partial<BatchQueueLimits>;
   /** Finds the address of a server. */
   readonly lookup?: LookupFunction;
+  /** That of the days and months of spend limits; UTC by default. */
+  readonly timeZone?: string;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function openSharedStore(options: StoreOptions): Promise<SharedStor
   const location = locateDatabase(databaseUrl);
   if (location.kind === 'postgres') return undefined;
   const file = location.kind === 'file' ? location.path : undefined;
-  return keepTidy(await openSqliteStore({ file, clock, log, limits }), options);
+  return keepTidy(await openSqliteStore({ file, clock, log, limits, ...zoneOf(options) }), options);
 }
 
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
@@ -56,10 +58,21 @@ export function openClientStore({
   const engine = { run, close: () => Promise.resolve() };
   const health = createHealth(log);
   const queue = createBatchQueue({ engine, ...health, limits: limitsOf(options) });
-  return createEngineStore({ engine, queue, health, clock, log, ...(hearCancels && { hearCancels }) });
+  return createEngineStore({
+    engine,
+    queue,
+    health,
+    clock,
+    log,
+    ...zoneOf(options),
+    ...(hearCancels && { hearCancels }),
+  });
 }
 
-export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'settleTimeoutMs' | 'limits'> {
+export interface ClientStoreOptions extends Pick<
+  StoreOptions,
+  'clock' | 'log' | 'settleTimeoutMs' | 'limits' | 'timeZone'
+> {
   readonly run: StoreClient['run'];
   readonly hearCancels?: Store['hearCancels'];
 }
@@ -88,9 +101,9 @@ export async function connectStore(
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
     case 'memory':
-      return openSqliteStore({ file: undefined, clock, log, limits });
+      return openSqliteStore({ file: undefined, clock, log, limits, ...zoneOf(options) });
     case 'file':
-      return openSqliteStore({ file: location.path, clock, log, limits, isInline });
+      return openSqliteStore({ file: location.path, clock, log, limits, isInline, ...zoneOf(options) });
     case 'postgres': {
       // Only gateways on PostgreSQL load its driver.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
@@ -101,6 +114,7 @@ export async function connectStore(
         log,
         lookup: options.lookup,
         limits,
+        ...zoneOf(options),
       });
     }
     default:
@@ -115,6 +129,10 @@ function limitsOf({
   limits,
 }: Pick<StoreOptions, 'settleTimeoutMs' | 'limits'>): Partial<BatchQueueLimits> {
   return { ...(keptWithinMs !== undefined && { keptWithinMs }), ...limits };
+}
+
+function zoneOf({ timeZone }: Pick<StoreOptions, 'timeZone'>): Pick<StoreOptions, 'timeZone'> {
+  return timeZone === undefined ? {} : { timeZone };
 }
 
 const SILENT: StoreLog = { info: () => undefined, warn: () => undefined };

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { spendWindowsOf } from '../../src/accounts/spend.ts';
+import { createCalendar } from '../../src/core/calendar.ts';
 import { newStoredKey } from '../support/keys.ts';
 
 describe('spendWindowsOf', () => {
@@ -7,28 +8,21 @@ describe('spendWindowsOf', () => {
   const limits = { ...key.limits, spendPerDayMicro: 100, spendPerMonthMicro: 150 };
 
   it('counts what is held as spent, and shows a debt', () => {
-    const [day, month] = spendWindowsOf({ ...key, limits }, Date.UTC(2026, 2, 15));
+    const [day, month] = spendWindowsOf({ ...key, limits });
     expect(day).to.include({ per: 'day', limitMicro: 100, leftMicro: 85 });
     expect(month).to.include({ per: 'month', limitMicro: 150, leftMicro: -55 });
   });
 
   it('shows only what is limited', () => {
-    expect(spendWindowsOf(key, 0)).to.deep.equal([]);
-    const [only, ...others] = spendWindowsOf({ ...key, limits: { ...limits, spendPerDayMicro: null } }, 0);
+    expect(spendWindowsOf(key)).to.deep.equal([]);
+    const [only, ...others] = spendWindowsOf({ ...key, limits: { ...limits, spendPerDayMicro: null } });
     expect(only).to.include({ per: 'month' });
     expect(others).to.deep.equal([]);
   });
 
-  const edges: readonly { at: string; dayEnds: string; monthEnds: string }[] = [
-    { at: '2026-03-15T00:00:00.000Z', dayEnds: '2026-03-16', monthEnds: '2026-04-01' },
-    { at: '2026-04-30T23:59:59.999Z', dayEnds: '2026-05-01', monthEnds: '2026-05-01' },
-    { at: '2028-02-28T12:00:00.000Z', dayEnds: '2028-02-29', monthEnds: '2028-03-01' },
-    { at: '2026-12-31T23:59:59.999Z', dayEnds: '2027-01-01', monthEnds: '2027-01-01' },
-  ];
-  for (const { at, dayEnds, monthEnds } of edges) {
-    it(`ends the windows of ${at} with the UTC day and month`, () => {
-      const ends = spendWindowsOf({ ...key, limits }, Date.parse(at)).map(({ endsAtMs }) => endsAtMs);
-      expect(ends).to.deep.equal([Date.parse(dayEnds), Date.parse(monthEnds)]);
-    });
-  }
+  it('ends them with the day and month of the calendar', () => {
+    const today = createCalendar('Europe/Berlin').at(Date.UTC(2026, 2, 15));
+    const ends = spendWindowsOf({ ...key, limits, today }).map(({ endsAtMs }) => new Date(endsAtMs).toISOString());
+    expect(ends).to.deep.equal(['2026-03-15T23:00:00.000Z', '2026-03-31T22:00:00.000Z']);
+  });
 });

@@ -153,6 +153,8 @@ describe('the admin API', () => {
         held: '0.00',
         spent_today: '0.00',
         spent_this_month: '0.00',
+        day_ends_at: Date.UTC(2026, 10, 22) / 1000,
+        month_ends_at: Date.UTC(2026, 11, 1) / 1000,
       });
       expect(await change(`GET /keys/${key.id}`)).to.deep.equal(key);
       expect(await statusOf(secret)).to.equal(200);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { percentOf, reachedBy, spendingOf } from '../../src/alerts/spending.ts';
+import { createCalendar, UTC } from '../../src/core/calendar.ts';
 import type { AccountSpending } from '../../src/store/alerts.ts';
 import { newKeyId } from '../support/keys.ts';
 
@@ -18,11 +19,12 @@ const ACCOUNT: AccountSpending = {
   spentTodayMicro: 10,
   spendPerMonthMicro: 1000,
   spentThisMonthMicro: 990,
+  today: createCalendar(UTC).at(NOON_MS),
 };
 
 describe('what an account has spent', () => {
-  it('is of its credits, and of its limits per day and month, with their ends in UTC', () => {
-    expect(spendingOf(ACCOUNT, NOON_MS)).to.deep.equal([
+  it('is of its credits, and of its limits per day and month, with their ends', () => {
+    expect(spendingOf(ACCOUNT)).to.deep.equal([
       { of: 'credits', usedMicro: 75, limitMicro: 100, period: '7 100', opensAtMs: null },
       { of: 'day', usedMicro: 10, limitMicro: 50, period: '2026-12-31 50', opensAtMs: Date.UTC(2027, 0, 1) },
       { of: 'month', usedMicro: 990, limitMicro: 1000, period: '2026-12 1000', opensAtMs: Date.UTC(2027, 0, 1) },
@@ -37,13 +39,13 @@ describe('what an account has spent', () => {
     { name: 'credits and limits of nothing', account: { fundedMicro: 0, spendPerDayMicro: 0, spendPerMonthMicro: 0 } },
   ]) {
     it(`is no share of ${name}`, () => {
-      expect(spendingOf({ ...ACCOUNT, ...account }, NOON_MS)).to.deep.equal([]);
+      expect(spendingOf({ ...ACCOUNT, ...account })).to.deep.equal([]);
     });
   }
 
   it('is nothing of credits that were given back, and more than all of a debt', () => {
-    const [more] = spendingOf({ ...ACCOUNT, leftMicro: 120 }, NOON_MS);
-    const [less] = spendingOf({ ...ACCOUNT, leftMicro: -10 }, NOON_MS);
+    const [more] = spendingOf({ ...ACCOUNT, leftMicro: 120 });
+    const [less] = spendingOf({ ...ACCOUNT, leftMicro: -10 });
     expect([more, less].map((spending) => spending && percentOf(spending))).to.deep.equal([0, 110]);
   });
 

@@ -81,6 +81,8 @@ describe('keys', () => {
       held: '0.00',
       spent_today: '0.00',
       spent_this_month: '0.00',
+      day_ends_at: Date.UTC(2026, 10, 22) / 1000,
+      month_ends_at: Date.UTC(2026, 11, 1) / 1000,
     });
     expect(id).to.match(/^key_[0-9a-f]{32}$/);
   });

@@ -50,6 +50,7 @@ describe('readConfig', () => {
       workers: 1,
       gatewaySecret: null,
       gatewaySecretPrevious: null,
+      timeZone: 'UTC',
       recordRetentionDays: 30,
       pricesFile: null,
       prices: null,

@@ -59,6 +59,11 @@ describe('PRICES_FILE', () => {
       lines: [/^the file must not have "model"$/],
     },
     {
+      name: 'a time zone that does not exist',
+      content: { currency: 'USD', time_zone: 'Europe/Nowhere', models: { m: PRICE } },
+      lines: [/^time_zone must be the name of a time zone, such as "Europe\/Berlin"$/],
+    },
+    {
       name: 'a strange currency',
       content: { currency: 'US dollar', models: { m: PRICE } },
       lines: [/^currency is not valid\. The name of the currency unit\.$/],

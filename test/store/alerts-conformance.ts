@@ -1,6 +1,7 @@
 /** What every engine promises about alerts; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
+import { createCalendar, UTC } from '../../src/core/calendar.ts';
 import { DAY_MS } from '../../src/core/time.ts';
 import type { SpendingQuery } from '../../src/store/alerts.ts';
 import type { KeyDraft } from '../../src/store/keys.ts';
@@ -52,6 +53,7 @@ export function describeAlerts(name: string, engine: EngineUnderTest): void {
             spentTodayMicro: 80,
             spendPerMonthMicro: null,
             spentThisMonthMicro: 80,
+            today: createCalendar(UTC).at(NOON_MS),
           },
         ]);
         expect(await idsOf({ percent: 81 })).to.deep.equal([]);

@@ -7,8 +7,10 @@ import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
-/** The last millisecond of a month, and of a day. */
-const MONTH_END_MS = Date.UTC(2026, 9, 1) - 1;
+const ZONE = { timeZone: 'Europe/Berlin' };
+/** The last millisecond of a month, and of a day of 25 hours. */
+const MONTH_END_MS = Date.parse('2026-09-30T22:00:00Z') - 1;
+const DAY_END_MS = Date.parse('2026-10-25T23:00:00Z') - 1;
 const NOON_MS = Date.UTC(2026, 8, 21, 12);
 const MAX = Number.MAX_SAFE_INTEGER;
 
@@ -16,9 +18,14 @@ const MAX = Number.MAX_SAFE_INTEGER;
 export function describeCharges(name: string, engine: EngineUnderTest): void {
   describe(`the charges of the store ${name}`, () => {
     let store: Store;
-    const { clock } = useStoreAt(engine, NOON_MS, (opened) => {
-      store = opened;
-    });
+    const { clock } = useStoreAt(
+      engine,
+      NOON_MS,
+      (opened) => {
+        store = opened;
+      },
+      ZONE,
+    );
 
     describe('a request of a prepaid key', () => {
       it('holds what it may cost, until its end', async () => {
@@ -400,7 +407,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       });
 
       const windows = [
-        { what: 'day', limit: 'spendPerDayMicro', endMs: Date.UTC(2026, 8, 22) - 1, shown: 'spentTodayMicro' },
+        { what: 'day', limit: 'spendPerDayMicro', endMs: DAY_END_MS, shown: 'spentTodayMicro' },
         { what: 'month', limit: 'spendPerMonthMicro', endMs: MONTH_END_MS, shown: 'spentThisMonthMicro' },
       ] as const;
       for (const { what, limit, endMs, shown } of windows) {

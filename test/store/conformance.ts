@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { firstRequestIdAt, toRequestId, toUniquePart } from '../../src/core/ids.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore, type StoreOptions } from '../../src/store/open.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, PromptTurn, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
@@ -34,10 +34,11 @@ export function useStore(
   { makeDatabase, open = openStore, empty }: EngineUnderTest,
   clock: () => number,
   take: (store: Store, databaseUrl: string) => void,
+  more: Partial<StoreOptions> = {},
 ): () => Promise<Store> {
   let databaseUrl: string;
   let store: Store;
-  const openAnother = (): Promise<Store> => open({ databaseUrl, recordRetentionDays: 30, clock });
+  const openAnother = (): Promise<Store> => open({ databaseUrl, recordRetentionDays: 30, clock, ...more });
   const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
   opening(async () => {
     databaseUrl = makeDatabase();
@@ -50,9 +51,14 @@ export function useStore(
 }
 
 /** As `useStore`, with a clock that stands still and shows this time before each test. */
-export function useStoreAt(engine: EngineUnderTest, startMs: number, take: (store: Store) => void) {
+export function useStoreAt(
+  engine: EngineUnderTest,
+  startMs: number,
+  take: (store: Store) => void,
+  more?: Partial<StoreOptions>,
+) {
   const clock = { nowMs: startMs };
-  const open = useStore(engine, () => clock.nowMs, take);
+  const open = useStore(engine, () => clock.nowMs, take, more);
   beforeEach(() => {
     clock.nowMs = startMs;
   });

@@ -1,4 +1,5 @@
 /** What every engine promises about groups of keys; called by the tests of each. */
+import { createCalendar, UTC } from '../../src/core/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
@@ -33,6 +34,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
           heldMicro: 0,
           spentTodayMicro: 0,
           spentThisMonthMicro: 0,
+          today: createCalendar(UTC).at(clock.nowMs),
         };
         expect(await store.createGroup(draft)).to.deep.equal(made);
         expect(await store.findGroup(groupId)).to.deep.equal(made);

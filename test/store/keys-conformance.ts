@@ -1,4 +1,5 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
+import { createCalendar, UTC } from '../../src/core/calendar.ts';
 import { expect } from 'chai';
 import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';
@@ -64,6 +65,7 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           heldMicro: 0,
           spentTodayMicro: 0,
           spentThisMonthMicro: 0,
+          today: createCalendar(UTC).at(clock.nowMs),
           formerUntilMs: null,
           lastUsedAtMs: null,
           isOfPreviousSecret: false,

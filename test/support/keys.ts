@@ -1,3 +1,4 @@
+import { createCalendar, UTC } from '../../src/core/calendar.ts';
 import { randomBytes } from 'node:crypto';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';
@@ -60,6 +61,7 @@ export function newStoredGroup(overrides: Partial<StoredGroup> = {}): StoredGrou
     heldMicro: 0,
     spentTodayMicro: 0,
     spentThisMonthMicro: 0,
+    today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     keys: 1,
     ...overrides,
   };
@@ -76,6 +78,7 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     heldMicro: 0,
     spentTodayMicro: 0,
     spentThisMonthMicro: 0,
+    today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     formerUntilMs: null,
     lastUsedAtMs: null,
     isOfPreviousSecret: false,

@@ -120,16 +120,19 @@ export function limitsOf({ limits }) {
 
 /** @type {(account: Account) => readonly Fact[]} */
 export function factsOf(account) {
-  const { status, created_at, expires_at, models, balance, held, spent_today, spent_this_month } = account;
+  const { status, created_at, expires_at, models, balance, held } = account;
+  const { spent_today, spent_this_month, day_ends_at, month_ends_at } = account;
   const { spend_per_day, spend_per_month } = account.limits;
-  const ofLimit = (/** @type {string} */ spent, /** @type {string | null} */ limit) =>
-    limit === null ? formatAmount(spent) : `${formatAmount(spent)} of ${formatAmount(limit)}`;
+  const ofLimit = (/** @type {string} */ spent, /** @type {string | null} */ limit, /** @type {number} */ endsAt) =>
+    limit === null
+      ? formatAmount(spent)
+      : element('span', {}, `${formatAmount(spent)} of ${formatAmount(limit)}, resets `, timeElement(endsAt), ' UTC');
   return [
     ['Status', statusElement(status)],
     ['Balance', balance === null ? 'not prepaid' : formatAmount(balance)],
     ['Reserved for running requests', Number(held) === 0 ? null : formatAmount(held)],
-    ['Spent today (UTC)', ofLimit(spent_today, spend_per_day)],
-    ['Spent this month (UTC)', ofLimit(spent_this_month, spend_per_month)],
+    ['Spent today', ofLimit(spent_today, spend_per_day, day_ends_at)],
+    ['Spent this month', ofLimit(spent_this_month, spend_per_month, month_ends_at)],
     ['Limits', limitsOf(account)],
     ['Models', models?.join(', ') ?? 'all'],
     ['Created', timeElement(created_at)],

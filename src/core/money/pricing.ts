@@ -1,6 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, OwnPrice, PriceTable, PriceTier, Usage } from '../../contract/types.ts';
 import type { Reported } from '../reply/usage.ts';
+import { UTC } from '../calendar.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
 import { lastPartOf, plainNameOf } from '../model-names.ts';
 import { patternsOf, type Pattern } from '../model-patterns.ts';
@@ -39,6 +40,8 @@ export type Price = readonly [Tier, ...Tier[]];
 export interface Prices {
   readonly table: PriceTable;
   readonly currency: string;
+  /** That of the days and months of spend limits. */
+  readonly timeZone: string;
   readonly modelCount: number;
   find(model: string, backendModel: string): Price | undefined;
   /** Returns the price of the model that an answer names, if it is another one than was asked for. */
@@ -166,7 +169,7 @@ function isDefault({ serviceTier }: Tier): boolean {
  * RangeError for a table that does not match its schema.
  */
 export function createPrices(table: PriceTable): Prices {
-  const { currency, models } = table;
+  const { currency, time_zone: timeZone = UTC, models } = table;
   const prices = new Map(Object.entries(models).map(([name, price]) => [name, toPrice(price)]));
   const similar = new Map<string, Price>();
   const byLastPart = new Map<string, Price>();
@@ -209,6 +212,7 @@ export function createPrices(table: PriceTable): Prices {
   return {
     table,
     currency,
+    timeZone,
     modelCount: prices.size,
     find: (model, backendModel) => prices.get(model) ?? prices.get(backendModel) ?? findSimilarTo(model, backendModel),
     findAnswered(answeredBy, { model, backendModel }) {

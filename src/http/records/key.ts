@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import type { LimitState, RateLimits, RateLimitState } from '../../accounts/rates.ts';
 import { mayUse } from '../../accounts/admission.ts';
 import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { ApiError } from '../../core/errors.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import { toSeconds } from '../../core/time.ts';
@@ -22,13 +23,13 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
     const caller = callerOf(res);
     if (caller.key === undefined || rateLimits === undefined) throw new ApiError('not_found', { message: NO_KEYS });
     const atMs = nowMs();
-    const { dayMs, monthMs } = beginningsOf(atMs);
     // The key of the caller may be a second old, so it is read again.
-    const [key, rows] = await Promise.all([
-      accounts.findKey(caller.key.keyId),
-      accounts.listUsage({ caller: caller.identity, fromMs: monthMs, untilMs: atMs + 1, per: 'day' }),
-    ]);
+    const key = await accounts.findKey(caller.key.keyId);
     if (key === undefined) throw new ApiError('invalid_api_key');
+    const { startsAtMs: dayMs, monthStartsAtMs: fromMs } = key.today;
+    // Usage is counted by the hour, whose days are those of UTC.
+    const per = [dayMs, fromMs].every((ms) => ms % DAY_MS === 0) ? 'day' : 'hour';
+    const rows = await accounts.listUsage({ caller: caller.identity, fromMs, untilMs: atMs + 1, per });
     const rates = await rateLimits.show(key.keyId);
     const { group } = key;
     const groupRates = group === null ? undefined : await rateLimits.show(group.groupId);
@@ -54,12 +55,6 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
 
 const NO_KEYS = 'This gateway does not issue keys (AUTH_MODE is not managed), so it has no data about yours.';
 
-function beginningsOf(atMs: number): { readonly dayMs: number; readonly monthMs: number } {
-  const now = new Date(atMs);
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-  return { dayMs: Date.UTC(year, month, now.getUTCDate()), monthMs: Date.UTC(year, month) };
-}
-
 function describeKey(key: StoredKey) {
   return {
     id: key.keyId,
@@ -81,7 +76,7 @@ function describeFunds(account: StoredAccount) {
 }
 
 function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: number) {
-  const windows = spendWindowsOf(account, atMs);
+  const windows = spendWindowsOf(account);
   const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
   const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);
   return {

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import type { BackendTable } from '../../config/backends-file.ts';
+import type { Config } from '../../config/config.ts';
 import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
 import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
@@ -62,7 +63,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
     { ...config, apiKeys: [], prices: null, models: null, backends: null },
     {
       log,
-      ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
+      ...(isStoreClient && { store: openStoreOfPrimary({ ...config, log }) }),
       shared: { demoBaseUrl, files: current, joinMetrics, joinBackends, joinLimits },
     },
   );
@@ -80,7 +81,11 @@ function changeTables({ apiKeys, prices, models, backends }: Tables): void {
   current.backends.replace(backends);
 }
 
-function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {
+interface StoreOfPrimary extends Pick<Config, 'settleTimeoutMs' | 'timeZone'> {
+  readonly log: StoreLog;
+}
+
+function openStoreOfPrimary({ log, settleTimeoutMs, timeZone }: StoreOfPrimary): Store {
   return openClientStore({
     run: (mode, batch) => primary.ask('run', mode, batch),
     hearCancels(heard) {
@@ -89,6 +94,7 @@ function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {
     },
     log,
     settleTimeoutMs,
+    timeZone,
   });
 }
 

@@ -4,6 +4,7 @@
  * all in one transaction.
  */
 import type { AccountId, RequestId } from '../../contract/ids.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import { unreachable } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';
@@ -65,6 +66,7 @@ export interface Loaded {
   readonly late: ReadonlySet<RequestId>;
   /** Reads the accounts, and has what must be written of them. */
   readonly unit: OpenUnit;
+  readonly calendar: Calendar;
 }
 
 /** What the transaction must write of the records, beside what its unit of work has. */
@@ -117,8 +119,8 @@ export function neededBy(changes: readonly Change[]): Needed {
 }
 
 /** Decides the changes in their order: each sees what those before it have changed. */
-export function decide(changes: readonly Change[], { originals, late, unit, ...loaded }: Loaded): Decided {
-  const charges = prepareCharges(unit);
+export function decide(changes: readonly Change[], { originals, late, unit, calendar, ...loaded }: Loaded): Decided {
+  const charges = prepareCharges(unit, calendar);
   const records = new Map(loaded.records);
   const changed = new Map<RequestId, RecordRow>();
   const removed = new Set<RequestId>();

@@ -11,6 +11,7 @@ import {
   type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
 import type { RecordRow } from '../rows/records.ts';
 
@@ -38,14 +39,14 @@ interface NotHeld<Why> {
   readonly rates: RateStanding | null;
 }
 
-/** Returns the charges, which run inside the transaction that changes the record. */
-export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: OpenUnit) {
+/** Returns the charges, which run inside the transaction that changes the record. The calendar has the days of spend limits. */
+export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: OpenUnit, calendar: Calendar) {
   /** `groupId` is that of the record, if the key can have been moved since. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number, groupId?: GroupId | null): Held {
     const payers = findUsable(hold.keyId, hold.tokens, atMs, groupId);
     if ('refused' in payers) return payers;
     for (const payer of payers) {
-      const refused = refusalOf(payer, payer, hold, atMs);
+      const refused = refusalOf(payer, payer, hold, calendar.at(atMs));
       if (refused !== undefined) return { refused, ofGroup: isGroup(payer), rates: null };
     }
     for (const payer of payers) {
@@ -112,7 +113,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     if (record.key === null || (heldMicro === 0 && costMicro === 0)) return;
     for (const account of payersOf(record)) {
       const { seq: key, balanceMicro } = account;
-      const settled = settle(account, { heldMicro, costMicro, atMs });
+      const settled = settle(account, { heldMicro, costMicro, today: calendar.at(atMs) });
       funds.write(key, settled.funds);
       if (balanceMicro === null) continue;
       const entry = { key, requestId: record.requestId, createdAtMs: atMs };
@@ -129,7 +130,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     const atMs = completedAtMs ?? createdAtMs;
     for (const account of payersOf(closed)) {
       const { seq: key, balanceMicro } = account;
-      const refunded = refund(account, { costMicro, atMs });
+      const refunded = refund(account, { costMicro, today: calendar.at(atMs) });
       funds.write(key, refunded.funds);
       if (balanceMicro === null) continue;
       funds.enter({ key, requestId, createdAtMs: atMs, kind: 'settle', amountMicro: refunded.refundedMicro });

@@ -1,7 +1,7 @@
-import { DAY_MS } from '../../core/time.ts';
+import type { CalendarDay } from '../../core/calendar.ts';
 import type { Hold } from '../keys.ts';
 
-/** The sums belong to the latest UTC day and month that have a charge. */
+/** The sums belong to the latest day and month that have a charge, as `CalendarDay` counts them. */
 export interface Funds {
   /** Reservations are already subtracted; null when the key is not prepaid. */
   readonly balanceMicro: number | null;
@@ -26,25 +26,17 @@ export function checkAmount(amountMicro: number): void {
   }
 }
 
-/** Returns the UTC day, counted from 1970. */
-export function dayOf(atMs: number): number {
-  return Math.floor(atMs / DAY_MS);
-}
-
-/** Returns the UTC month, counted from the year 0. */
-export function monthOf(atMs: number): number {
-  const date = new Date(atMs);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
-}
-
 /**
- * Returns the charges of this day and month. When the clock was set back, the latest ones continue:
- * otherwise the limits of a day could be used twice.
+ * Returns the charges of this day and its month. When the clock was set back, the latest ones
+ * continue: otherwise the limits of a day could be used twice.
  */
-export function spentAt(funds: Funds, atMs: number): { readonly dayMicro: number; readonly monthMicro: number } {
+export function spentAt(
+  funds: Funds,
+  { day, month }: CalendarDay,
+): { readonly dayMicro: number; readonly monthMicro: number } {
   return {
-    dayMicro: funds.day >= dayOf(atMs) ? funds.daySpentMicro : 0,
-    monthMicro: funds.month >= monthOf(atMs) ? funds.monthSpentMicro : 0,
+    dayMicro: funds.day >= day ? funds.daySpentMicro : 0,
+    monthMicro: funds.month >= month ? funds.monthSpentMicro : 0,
   };
 }
 
@@ -53,13 +45,13 @@ export function refusalOf(
   funds: Funds,
   limits: SpendLimits,
   { heldMicro, interruptedCostMicro }: Hold,
-  atMs: number,
+  today: CalendarDay,
 ): 'insufficient_credits' | 'spend_limit_exceeded' | undefined {
   const balanceMicro = funds.balanceMicro ?? MAX;
   // A request that seems free may still cost something, unless its model has no price.
   const isForFunds = heldMicro > 0 || interruptedCostMicro !== null;
   if (balanceMicro < heldMicro || (isForFunds && balanceMicro <= 0)) return 'insufficient_credits';
-  const spent = spentAt(funds, atMs);
+  const spent = spentAt(funds, today);
   const roomMicro = Math.min(
     roomOf(limits.spendPerDayMicro, spent.dayMicro),
     roomOf(limits.spendPerMonthMicro, spent.monthMicro),
@@ -82,7 +74,7 @@ export function reserve(funds: Funds, heldMicro: number): Funds {
 
 export interface Charge {
   readonly costMicro: number;
-  readonly atMs: number;
+  readonly today: CalendarDay;
 }
 
 export interface Settlement extends Charge {
@@ -96,20 +88,20 @@ export interface Settlement extends Charge {
  */
 export function settle(
   funds: Funds,
-  { heldMicro, costMicro, atMs }: Settlement,
+  { heldMicro, costMicro, today }: Settlement,
 ): { funds: Funds; chargedMicro: number } {
   const { balanceMicro } = funds;
   const payableMicro = balanceMicro === null ? MAX : Math.max(heldMicro, balanceMicro + 2 * heldMicro);
   const chargedMicro = Math.min(costMicro, payableMicro);
-  const spent = spentAt(funds, atMs);
+  const spent = spentAt(funds, today);
   return {
     chargedMicro,
     funds: {
       balanceMicro: balanceMicro === null ? null : balanceMicro + heldMicro - chargedMicro,
       heldMicro: funds.heldMicro - heldMicro,
-      day: Math.max(funds.day, dayOf(atMs)),
+      day: Math.max(funds.day, today.day),
       daySpentMicro: Math.min(spent.dayMicro + costMicro, MAX),
-      month: Math.max(funds.month, monthOf(atMs)),
+      month: Math.max(funds.month, today.month),
       monthSpentMicro: Math.min(spent.monthMicro + costMicro, MAX),
     },
   };
@@ -119,7 +111,7 @@ export function settle(
  * Takes a charge back. A day or month that has ended keeps its sum. `refundedMicro` is less only at
  * the limit of the safe integers.
  */
-export function refund(funds: Funds, { costMicro, atMs }: Charge): { funds: Funds; refundedMicro: number } {
+export function refund(funds: Funds, { costMicro, today }: Charge): { funds: Funds; refundedMicro: number } {
   const { balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = funds;
   const refundedMicro = Math.min(costMicro, MAX - heldMicro - (balanceMicro ?? 0));
   const lessOf = (spentMicro: number): number => Math.max(0, spentMicro - refundedMicro);
@@ -128,8 +120,8 @@ export function refund(funds: Funds, { costMicro, atMs }: Charge): { funds: Fund
     funds: {
       ...funds,
       balanceMicro: balanceMicro === null ? null : balanceMicro + refundedMicro,
-      daySpentMicro: day === dayOf(atMs) ? lessOf(daySpentMicro) : daySpentMicro,
-      monthSpentMicro: month === monthOf(atMs) ? lessOf(monthSpentMicro) : monthSpentMicro,
+      daySpentMicro: day === today.day ? lessOf(daySpentMicro) : daySpentMicro,
+      monthSpentMicro: month === today.month ? lessOf(monthSpentMicro) : monthSpentMicro,
     },
   };
 }

@@ -1,15 +1,16 @@
 import type { AlertStore } from '../alerts.ts';
 import { toSpending } from '../rows/alerts.ts';
 import type { BatchQueue } from '../queue/batch-queue.ts';
-import { dayOf, monthOf } from '../book/funds.ts';
+import type { Calendar } from '../../core/calendar.ts';
 
-export function createAlertCalls(queue: BatchQueue, clock: () => number): AlertStore {
+export function createAlertCalls(queue: BatchQueue, clock: () => number, calendar: Calendar): AlertStore {
   return {
     async listSpending({ beforeSeq = Number.MAX_SAFE_INTEGER, ...query }) {
       const nowMs = clock();
-      const step = { ...query, beforeSeq, nowMs, day: dayOf(nowMs), month: monthOf(nowMs) };
+      const today = calendar.at(nowMs);
+      const step = { ...query, beforeSeq, nowMs, day: today.day, month: today.month };
       const rows = await queue.call(['listSpending', step], { isLookup: true, isList: true });
-      return rows.map((row) => toSpending(row, nowMs));
+      return rows.map((row) => toSpending(row, today));
     },
     claimAlert({ againAfterMs, ...claim }) {
       const nowMs = clock();

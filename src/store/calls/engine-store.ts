@@ -1,3 +1,4 @@
+import { createCalendar, UTC } from '../../core/calendar.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -40,6 +41,8 @@ export interface EngineStoreParts {
   readonly health: Health;
   readonly clock: () => number;
   readonly log: StoreLog;
+  /** That of the days and months of spend limits. */
+  readonly timeZone?: string | undefined;
   readonly hearCancels?: Store['hearCancels'];
 }
 
@@ -50,8 +53,10 @@ export function createEngineStore({
   health,
   clock,
   log,
+  timeZone = UTC,
   hearCancels = hearNothing,
 }: EngineStoreParts): Store {
+  const calendar = createCalendar(timeZone);
   const confirmations = createConfirmations(queue);
   let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 
@@ -110,8 +115,8 @@ export function createEngineStore({
     hearCancels,
     comparePrices: (version) => queue.call(['comparePrices', version]),
     ...createOperatorCalls(queue, clock),
-    ...createAccountCalls(queue, clock),
-    ...createAlertCalls(queue, clock),
+    ...createAccountCalls(queue, clock, calendar),
+    ...createAlertCalls(queue, clock, calendar),
     ...createRequestStatsCalls(queue),
     async recover() {
       const unfinished = await queue.call(['listUnfinished', clock() - SURELY_TOLD_MS], LOOKUP);

@@ -1,4 +1,5 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
+import type { Calendar, CalendarDay } from '../../core/calendar.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
@@ -20,20 +21,22 @@ import { listUsage, listUsageTotals, rollUpUsage } from './usage.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
+export function createAccountCalls(queue: BatchQueue, clock: () => number, calendar: Calendar): AccountStore {
+  const today = (): CalendarDay => calendar.at(clock());
+
   async function toKeys(rows: readonly KeyRow[]): Promise<readonly StoredKey[]> {
     const groupIds = [...new Set(rows.flatMap(({ groupId }) => groupId ?? []))];
     const found = groupIds.length === 0 ? [] : await queue.call(['findGroups', groupIds], LOOKUP);
     const groups = new Map(found.map((group) => [group.groupId, group]));
-    const nowMs = clock();
-    return rows.map((row) => toStoredKey(row, row.groupId === null ? undefined : groups.get(row.groupId), nowMs));
+    const day = today();
+    return rows.map((row) => toStoredKey(row, row.groupId === null ? undefined : groups.get(row.groupId), day));
   }
 
   async function toKey(row: KeyRow | null): Promise<StoredKey | undefined> {
     return row === null ? undefined : (await toKeys([row]))[0];
   }
 
-  const toGroup = (row: GroupRow | undefined | null) => (row ? toStoredGroup(row, clock()) : undefined);
+  const toGroup = (row: GroupRow | undefined | null) => (row ? toStoredGroup(row, today()) : undefined);
 
   async function createKeys(drafts: readonly KeyDraft[]): Promise<readonly StoredKey[]> {
     for (const { creditsMicro } of drafts) if (creditsMicro !== null) checkAmount(creditsMicro);
@@ -113,7 +116,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       if (draft.creditsMicro !== null) checkAmount(draft.creditsMicro);
       const undo = ['deleteGroup', draft.groupId] as const;
       const row = refuseConflict('group', await queue.call(['createGroup', toGroupDraftRow(draft)], { undo }));
-      return toStoredGroup(row, clock());
+      return toStoredGroup(row, today());
     },
     findGroup,
     async listGroups({ limit, after, name, search }) {
@@ -122,7 +125,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       if (found === null) return undefined;
       const { rows, hasMore } = toPage(found, limit);
       const nowMs = clock();
-      return { groups: rows.map((row) => toStoredGroup(row, nowMs)), hasMore };
+      return { groups: rows.map((row) => toStoredGroup(row, today())), hasMore };
     },
     async updateGroup(groupId, change) {
       return toGroup(refuseConflict('group', await queue.call(['updateGroup', groupId, change])));

@@ -9,6 +9,7 @@ import type { Hold } from '../keys.ts';
 import { isOver } from '../queue/deadline.ts';
 import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
 import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
@@ -72,12 +73,12 @@ export function isPlainAcceptance(changes: readonly Change[]): boolean {
  */
 export async function writeChanges(
   connection: Connection,
-  { owner, nowMs }: { readonly owner: string; readonly nowMs: number },
+  { owner, nowMs, calendar }: { readonly owner: string; readonly nowMs: number; readonly calendar: Calendar },
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
   const unit = openLockedUnit(connection);
   const loaded = await load(connection, owner, neededBy(changes), unit);
-  const { results, changed, removed, freed, cancelled } = decide(changes, { ...loaded, unit });
+  const { results, changed, removed, freed, cancelled } = decide(changes, { ...loaded, unit, calendar });
   return {
     result: results,
     last: [

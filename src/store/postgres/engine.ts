@@ -3,6 +3,7 @@ import type { Mode, Operation, OperationName, RemoteEngine, Reply } from '../que
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import { isPlainAcceptance, writeChanges } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
@@ -60,7 +61,7 @@ export interface EngineConnections {
   readonly forLists: Connections;
 }
 
-function prepareOperations(owner: Owner) {
+function prepareOperations(owner: Owner, calendar: Calendar) {
   return {
     looking: {
       ...LOOKUPS,
@@ -83,7 +84,7 @@ function prepareOperations(owner: Owner) {
       ...STATS_CHANGES,
       ...ACCEPTED_CHANGES,
       ...ALERT_CHANGES,
-      ...prepareRecovery(owner),
+      ...prepareRecovery(owner, calendar),
       ...preparePrices(owner),
       ...prepareConfirmations(owner),
     } satisfies RemoteChanges<AloneName>,
@@ -95,8 +96,9 @@ export function createEngine(
   { connections, forLists }: EngineConnections,
   owner: Owner,
   clock: () => number,
+  calendar: Calendar,
 ): RemoteEngine {
-  const { looking, changing } = prepareOperations(owner);
+  const { looking, changing } = prepareOperations(owner, calendar);
 
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     try {
@@ -130,7 +132,7 @@ export function createEngine(
   }
 
   async function writeAs(name: string, changes: readonly Change[]): Promise<readonly unknown[]> {
-    const by = { owner: name, nowMs: clock() };
+    const by = { owner: name, nowMs: clock(), calendar };
     try {
       if (!isPlainAcceptance(changes)) {
         return await connections.transaction((connection) => writeChanges(connection, by, changes));

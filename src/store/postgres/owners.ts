@@ -6,6 +6,7 @@
  * breaks the foreign key.
  */
 import { randomBytes } from 'node:crypto';
+import type { Calendar } from '../../core/calendar.ts';
 import { prepareCharges } from '../book/charges.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';
@@ -125,27 +126,32 @@ const ENDED = unfinished('find_ended', 'AND request_id = ANY($2::text[])');
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
 /** Closes what dead processes left unfinished, which only one process does, and what has ended in this one. */
-export function prepareRecovery(owner: Owner): RemoteChanges<'recoverSome'> {
+export function prepareRecovery(owner: Owner, calendar: Calendar): RemoteChanges<'recoverSome'> {
   return {
     async recoverSome(connection, nowMs, ended) {
       if (ended.length > 0) {
         const own = await connection.rows<UnfinishedRow>(ENDED, [owner.name, ended]);
-        if (own.length > 0) return { result: own.length, last: await closeAll(connection, own, nowMs) };
+        if (own.length > 0) return { result: own.length, last: await closeAll(connection, own, { nowMs, calendar }) };
       }
       for (;;) {
         const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
         const left = await connection.rows<UnfinishedRow>(ABANDONED, [dead.owner]);
-        if (left.length > 0) return { result: left.length, last: await closeAll(connection, left, nowMs) };
+        if (left.length > 0)
+          return { result: left.length, last: await closeAll(connection, left, { nowMs, calendar }) };
         await connection.changes(DELETE, [dead.owner]);
       }
     },
   };
 }
 
-async function closeAll(connection: Connection, unfinished: readonly UnfinishedRow[], nowMs: number) {
+async function closeAll(
+  connection: Connection,
+  unfinished: readonly UnfinishedRow[],
+  { nowMs, calendar }: { readonly nowMs: number; readonly calendar: Calendar },
+) {
   const unit = openLockedUnit(connection);
-  const charges = prepareCharges(unit);
+  const charges = prepareCharges(unit, calendar);
   const closed = unfinished.map((record) => toInterrupted(record, nowMs));
   await unit.load({ records: closed });
   for (const record of closed) charges.end(record);

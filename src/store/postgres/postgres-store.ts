@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { createCalendar, UTC } from '../../core/calendar.ts';
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
@@ -19,6 +20,7 @@ export interface PostgresStoreOptions {
   readonly log: StoreLog;
   readonly lookup?: LookupFunction | undefined;
   readonly limits?: Partial<BatchQueueLimits>;
+  readonly timeZone?: string | undefined;
 }
 
 /** Lookups leave these connections for changes and heartbeats. */
@@ -32,6 +34,7 @@ export async function openPostgresStore({
   log,
   lookup,
   limits,
+  timeZone = UTC,
 }: PostgresStoreOptions): Promise<Store> {
   const health = createHealth(log);
   const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
@@ -45,7 +48,7 @@ export async function openPostgresStore({
     const owner = await takeOwner(connections, (error) =>
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
-    const engine = createEngine({ connections, forLists }, owner, clock);
+    const engine = createEngine({ connections, forLists }, owner, clock, createCalendar(timeZone));
     const queue = createBatchQueue({
       engine,
       alone: ALONE,
@@ -66,6 +69,7 @@ export async function openPostgresStore({
       health,
       clock,
       log,
+      timeZone,
       hearCancels(heard) {
         const stop = listenForNotices({ url, connections, nameOf: () => owner.name, onNotice: heard, log, lookup });
         listeners.push(stop);

@@ -1,4 +1,5 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
+import type { CalendarDay } from '../../core/calendar.ts';
 import type { AccountSpending } from '../alerts.ts';
 import { spentAt, type Funds, type SpendLimits } from '../book/funds.ts';
 
@@ -55,10 +56,10 @@ function spendingCondition(): string {
         AND CASE WHEN month >= :month THEN month_spent_micro ELSE 0 END * 100 >= spend_per_month_micro * ${percent}))`;
 }
 
-/** Returns what the account has spent at this time. */
-export function toSpending(row: SpendingRow, nowMs: number): AccountSpending {
+/** Returns what the account has spent on this day and in its month. */
+export function toSpending(row: SpendingRow, today: CalendarDay): AccountSpending {
   const { seq, id, name, groupId, groupName, balanceMicro, heldMicro, spendPerDayMicro, spendPerMonthMicro } = row;
-  const spent = spentAt(row, nowMs);
+  const spent = spentAt(row, today);
   return {
     seq,
     id,
@@ -72,5 +73,6 @@ export function toSpending(row: SpendingRow, nowMs: number): AccountSpending {
     spentTodayMicro: spent.dayMicro,
     spendPerMonthMicro,
     spentThisMonthMicro: spent.monthMicro,
+    today,
   };
 }

@@ -1,5 +1,6 @@
 import type { GroupId, KeyId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
+import type { CalendarDay } from '../../core/calendar.ts';
 import type {
   GroupChange,
   GroupDraft,
@@ -132,27 +133,27 @@ export const CHANGED_GROUP_COLUMNS: Changes<GroupChange> = {
 
 export const CHANGED_COLUMNS: Changes<KeyChange> = { ...CHANGED_GROUP_COLUMNS, group_id: (change) => change.groupId };
 
-/** Returns the key as it is at this time. `group` is the group that it belongs to. */
-export function toStoredKey(row: KeyRow, group: GroupRow | undefined, nowMs: number): StoredKey {
+/** Returns the key as it is on this day. `group` is the group that it belongs to. */
+export function toStoredKey(row: KeyRow, group: GroupRow | undefined, today: CalendarDay): StoredKey {
   const { keyId, prefix, formerUntilMs, lastHour, isOfPrevious } = row;
   return {
     keyId,
     prefix,
-    ...toStoredAccount(row, nowMs),
+    ...toStoredAccount(row, today),
     formerUntilMs,
     lastUsedAtMs: lastHour === null ? null : lastHour * HOUR_MS,
     isOfPreviousSecret: isOfPrevious === 1,
-    group: group === undefined ? null : toStoredGroup(group, nowMs),
+    group: group === undefined ? null : toStoredGroup(group, today),
   };
 }
 
-export function toStoredGroup(row: GroupRow, nowMs: number): StoredGroup {
-  return { groupId: row.groupId, keys: row.keys, ...toStoredAccount(row, nowMs) };
+export function toStoredGroup(row: GroupRow, today: CalendarDay): StoredGroup {
+  return { groupId: row.groupId, keys: row.keys, ...toStoredAccount(row, today) };
 }
 
-function toStoredAccount(row: AccountRow, nowMs: number): StoredAccount {
+function toStoredAccount(row: AccountRow, today: CalendarDay): StoredAccount {
   const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro } = row;
-  const spent = spentAt(row, nowMs);
+  const spent = spentAt(row, today);
   return {
     name: row.name,
     createdAtMs: row.createdAtMs,
@@ -164,6 +165,7 @@ function toStoredAccount(row: AccountRow, nowMs: number): StoredAccount {
     heldMicro: row.heldMicro,
     spentTodayMicro: spent.dayMicro,
     spentThisMonthMicro: spent.monthMicro,
+    today,
   };
 }
 

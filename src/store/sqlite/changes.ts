@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';
@@ -39,7 +40,11 @@ export interface Changes {
 
 export function prepareChanges(
   database: Database,
-  { owner, unit }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork },
+  {
+    owner,
+    unit,
+    calendar,
+  }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork; readonly calendar: Calendar },
 ): Changes {
   const prepareRow = <Row extends object>(text: string) => prepareNamed<Row>(database, { text });
   const begun = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS };
@@ -76,7 +81,7 @@ export function prepareChanges(
   function applyTogether(changes: readonly Change[]): readonly unknown[] {
     const needed = neededBy(changes);
     const loaded = load(needed);
-    const decided = decide(changes, { ...loaded, unit });
+    const decided = decide(changes, { ...loaded, unit, calendar });
     write(needed, loaded.records, decided);
     return decided.results;
   }

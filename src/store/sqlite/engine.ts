@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Failure } from '../queue/failures.ts';
 import type { Mode, Operation, Reply } from '../queue/operations.ts';
+import { createCalendar } from '../../core/calendar.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
@@ -10,6 +11,8 @@ import { ownersInFiles, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
   readonly owner: string;
+  /** That of the days and months of spend limits. */
+  readonly timeZone: string;
 } & ({ readonly file: string; readonly fileId: FileId } | { readonly file: undefined; readonly owners: Owners });
 
 /** `write` runs a batch in one transaction, `read` runs each operation by itself. */
@@ -59,7 +62,11 @@ type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const { database, checkFile } = open(options, openWithinMs);
   const owners = options.file === undefined ? options.owners : ownersInFiles(options.file);
-  const { run, unit } = prepareRunner(database, { own: options.owner, owners });
+  const { run, unit } = prepareRunner(database, {
+    own: options.owner,
+    owners,
+    calendar: createCalendar(options.timeZone),
+  });
   const asSelf: Operation = ['asOwner', options.owner];
   const selectUnfinished = database.prepare<[string]>('SELECT 1 FROM requests WHERE owner = ? LIMIT 1');
 

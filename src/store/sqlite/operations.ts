@@ -4,6 +4,7 @@ import { prepareAlerts } from './alerts.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
+import type { Calendar } from '../../core/calendar.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareGroups } from './groups.ts';
 import { prepareKeys } from './keys.ts';
@@ -34,10 +35,13 @@ export interface Runner {
   readonly unit: SqliteUnitOfWork;
 }
 
-export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
+export function prepareRunner(
+  database: Database,
+  who: { readonly own: string; readonly owners: Owners; readonly calendar: Calendar },
+): Runner {
   const unit = prepareUnitOfWork(database);
   let acting = who.own;
-  const changes = prepareChanges(database, { owner: () => acting, unit });
+  const changes = prepareChanges(database, { owner: () => acting, unit, calendar: who.calendar });
   const operations: Readonly<Record<string, unknown>> = {
     ...prepareOperations(database, { ...who, acting: () => acting }, { unit, changes }),
     asOwner(owner: string) {
@@ -86,7 +90,7 @@ export function prepareRunner(database: Database, who: { readonly own: string; r
 
 function prepareOperations(
   database: Database,
-  who: { readonly own: string; readonly owners: Owners; readonly acting: () => string },
+  who: { readonly own: string; readonly owners: Owners; readonly calendar: Calendar; readonly acting: () => string },
   { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
 ): Omit<SqliteOperations, 'asOwner'> {
   return {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Calendar } from '../../core/calendar.ts';
 import { prepareCharges } from '../book/charges.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type UnfinishedRow } from '../rows/records.ts';
@@ -10,10 +11,10 @@ const STEP = 500;
 
 export function prepareRecovery(
   database: Database,
-  { own, owners }: { readonly own: string; readonly owners: Owners },
+  { own, owners, calendar }: { readonly own: string; readonly owners: Owners; readonly calendar: Calendar },
   { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
 ) {
-  const charges = prepareCharges(unit);
+  const charges = prepareCharges(unit, calendar);
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();

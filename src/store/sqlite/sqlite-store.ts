@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { UTC } from '../../core/calendar.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import type { RemoteEngine } from '../queue/operations.ts';
@@ -28,6 +29,7 @@ export interface SqliteStoreOptions {
   /** Runs a database file in this thread, which waits for the disk then. */
   readonly isInline?: boolean;
   readonly limits?: Partial<BatchQueueLimits>;
+  readonly timeZone?: string;
 }
 
 /** Opens the store, creates missing folders, files and tables. Throws StoreOpenError. */
@@ -38,7 +40,7 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   // A database in memory waits for no disk: what takes long there is this process itself.
   const patience = options.file === undefined ? { answerWithinMs: 60_000 } : {};
   const queue = createBatchQueue({ engine, ...health, limits: { ...patience, ...limits } });
-  const store = createEngineStore({ engine, queue, health, clock, log });
+  const store = createEngineStore({ engine, queue, health, clock, log, timeZone: options.timeZone });
   return {
     ...store,
     async recover() {
@@ -66,17 +68,17 @@ interface Started {
 }
 
 async function start(
-  { file, ...options }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
+  { file, timeZone = UTC, ...options }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
   log: StoreLog,
 ): Promise<Started> {
   if (file === undefined) {
     const owners = ownersInMemory();
-    return { engine: startInline({ file, owner: owners.take().owner, owners }), owners };
+    return { engine: startInline({ file, owner: owners.take().owner, owners, timeZone }), owners };
   }
   try {
     createDatabaseFile(file);
     // SQLite resolves links for its own files, and the lock files must be in the same folder.
-    return await startOnFile(realpathSync(file), options, log);
+    return await startOnFile(realpathSync(file), { ...options, timeZone }, log);
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
     const why = error instanceof Error ? error.message : 'unknown reason';
@@ -86,14 +88,18 @@ async function start(
 
 async function startOnFile(
   file: string,
-  { startWorker, isInline }: Pick<SqliteStoreOptions, 'startWorker' | 'isInline'>,
+  {
+    startWorker,
+    isInline,
+    timeZone,
+  }: Pick<SqliteStoreOptions, 'startWorker' | 'isInline'> & { readonly timeZone: string },
   log: StoreLog,
 ): Promise<Started> {
   const fileId = identifyFile(file);
   if (fileId === undefined) throw new MovedFile(file);
   const owners = ownersInFiles(file);
   const lock = owners.take();
-  const place = { file, fileId, owner: lock.owner };
+  const place = { file, fileId, owner: lock.owner, timeZone };
   try {
     const engine =
       isInline === true

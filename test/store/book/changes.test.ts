@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { array, assert, constantFrom, nat, oneof, option, property, record } from 'fast-check';
 import type { KeyId, RequestId } from '../../../src/contract/ids.ts';
 import { decide, neededBy, type Change } from '../../../src/store/book/changes.ts';
+import { createCalendar, UTC } from '../../../src/core/calendar.ts';
 import { openUnitOfWork, type Account, type EntryRow } from '../../../src/store/book/unit-of-work.ts';
 import { toDraftRow, toNewRecord, toOutcomeRow, toPresent, type RecordRow } from '../../../src/store/rows/records.ts';
 import { newHold, newKeyId } from '../../support/keys.ts';
@@ -43,7 +44,7 @@ class Table {
       const known = this.records.get(requestId);
       if (known !== undefined) records.set(requestId, known);
     }
-    const decided = decide(changes, { records, originals, late: this.late, unit });
+    const decided = decide(changes, { records, originals, late: this.late, unit, calendar: createCalendar(UTC) });
     for (const { draft } of beginnings) {
       const made = records.get(draft.requestId);
       if (made !== undefined) this.records.set(draft.requestId, made);

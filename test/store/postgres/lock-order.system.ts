@@ -3,6 +3,7 @@
  * later may be locked yet, in whichever order the batch names them. So no two gateways ever wait for each other in a circle.
  */
 import { expect } from 'chai';
+import { createCalendar, UTC } from '../../../src/core/calendar.ts';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';
@@ -66,7 +67,7 @@ if (server !== undefined) {
     }): Promise<void> {
       await other.query(first);
       const written = connections.transaction((connection) =>
-        writeChanges(connection, { owner, nowMs: Date.now() }, batch),
+        writeChanges(connection, { owner, nowMs: Date.now(), calendar: createCalendar(UTC) }, batch),
       );
       await until(async () => {
         const waiting = await database.run(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
@@ -146,7 +147,7 @@ if (server !== undefined) {
         ['acceptPaid', lateAfterInsert, [], newHold(keyId, 1)],
       ];
       const results = await connections.transaction((connection) =>
-        writeChanges(connection, { owner, nowMs: Date.now() }, batch),
+        writeChanges(connection, { owner, nowMs: Date.now(), calendar: createCalendar(UTC) }, batch),
       );
       expect(results).to.deep.equal(['late', 'late', { kind: 'late', rates: null }]);
       expect(looks).to.be.above(1);

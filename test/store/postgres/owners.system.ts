@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createCalendar, UTC } from '../../../src/core/calendar.ts';
 import { Client } from 'pg';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
@@ -86,7 +87,7 @@ if (server !== undefined) {
 
       const records = () => database.run('SELECT status, error_code, completed_at_ms::int FROM requests');
       const recover = () => {
-        const { recoverSome } = prepareRecovery(owner);
+        const { recoverSome } = prepareRecovery(owner, createCalendar(UTC));
         return connections.transaction((connection) => recoverSome(connection, 7, []));
       };
       const silence = (seconds: number) =>

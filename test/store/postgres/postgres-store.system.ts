@@ -1,4 +1,5 @@
 import { ALONE, createEngine } from '../../../src/store/postgres/engine.ts';
+import { createCalendar, UTC } from '../../../src/core/calendar.ts';
 import { takeOwner } from '../../../src/store/postgres/owners.ts';
 import { openPool } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
@@ -55,7 +56,7 @@ if (server !== undefined) {
       const [connections, forLists] = [openSome(), openSome()];
       // It is paused, so it shows no sign of life.
       const owner = await takeOwner(connections, () => undefined, 2 ** 31 - 1);
-      const engine = createEngine({ connections, forLists }, owner, Date.now);
+      const engine = createEngine({ connections, forLists }, owner, Date.now, createCalendar(UTC));
       return { engine, alone: ALONE, other, silence: () => database.age() };
     });
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createCalendar, UTC } from '../../../src/core/calendar.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { identifyFile } from '../../../src/store/sqlite/open-file.ts';
 import { openEngine, type Engine, type EngineOptions } from '../../../src/store/sqlite/engine.ts';
@@ -27,7 +28,7 @@ describe('the engine', () => {
   });
 
   function optionsOf(owner: string): EngineOptions {
-    return { file: shop.file, fileId: identifyFile(shop.file) ?? '', owner };
+    return { file: shop.file, fileId: identifyFile(shop.file) ?? '', owner, timeZone: UTC };
   }
 
   const accept = (draft: RecordDraft): Operation => ['accept', toDraftRow(draft, Infinity), []];
@@ -35,7 +36,7 @@ describe('the engine', () => {
   const resultsOf = (reply: Reply): readonly unknown[] => ('results' in reply ? reply.results : [reply.failure.reason]);
 
   function fundsOf(row: unknown): readonly (number | null)[] {
-    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, undefined, 1);
+    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, undefined, createCalendar(UTC).at(1));
     return [balanceMicro, heldMicro];
   }
 

@@ -1,0 +1,75 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts';
+
+/** A day of a time zone, and the month that it is in. It may have 23 or 25 hours. */
+export interface CalendarDay {
+  /** Counted from 1970. */
+  readonly day: number;
+  /** Counted from the year 0. */
+  readonly month: number;
+  /** As yyyy-mm-dd. */
+  readonly date: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  readonly monthStartsAtMs: number;
+  readonly monthEndsAtMs: number;
+}
+
+export interface Calendar {
+  at(atMs: number): CalendarDay;
+}
+
+/** Returns the days of a time zone, such as `Europe/Berlin`. Throws RangeError for an unknown one. */
+export function createCalendar(timeZone: string): Calendar {
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+  });
+  let latest: CalendarDay | undefined;
+
+  /** Returns the date on the wall at this moment, as if it were one of UTC. */
+  function dateOf(atMs: number): Date {
+    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+    return new Date(Date.UTC(parts.get('year') ?? 0, (parts.get('month') ?? 1) - 1, parts.get('day')));
+  }
+
+  /** Looks for the first minute of a date, because clocks may change at midnight. No zone is further off. */
+  function startOf(dateMs: number): number {
+    let [before, notBefore] = [dateMs - FURTHEST_MS, dateMs + FURTHEST_MS];
+    while (notBefore - before > MINUTE_MS) {
+      const middle = before + Math.floor((notBefore - before) / MINUTE_MS / 2) * MINUTE_MS;
+      if (dateOf(middle).getTime() < dateMs) before = middle;
+      else notBefore = middle;
+    }
+    return notBefore;
+  }
+
+  function dayAt(atMs: number): CalendarDay {
+    const date = dateOf(atMs);
+    const [year, month, dateMs] = [date.getUTCFullYear(), date.getUTCMonth(), date.getTime()];
+    return {
+      day: dateMs / DAY_MS,
+      month: year * 12 + month,
+      date: date.toISOString().slice(0, 'yyyy-mm-dd'.length),
+      startsAtMs: startOf(dateMs),
+      endsAtMs: startOf(dateMs + DAY_MS),
+      monthStartsAtMs: startOf(Date.UTC(year, month)),
+      monthEndsAtMs: startOf(Date.UTC(year, month + 1)),
+    };
+  }
+
+  return {
+    at(atMs) {
+      const isLatest = latest !== undefined && atMs >= latest.startsAtMs && atMs < latest.endsAtMs;
+      latest = latest !== undefined && isLatest ? latest : dayAt(atMs);
+      return latest;
+    },
+  };
+}
+
+const FURTHEST_MS = 16 * HOUR_MS;
+
+export const UTC = 'UTC';
