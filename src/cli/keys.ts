@@ -99,12 +99,12 @@ function addRotate(keys: Command, commands: AccountCommands<OfKeys>): void {
     .description('give a key a new secret, shown only once; everything else stays the same')
     .option(
       '--grace <duration>',
-      'how long the old secret still works (default: it stops at once)',
+      'how long the former secret still works (default: it stops at once)',
       parseDuration(MAX_GRACE_MS),
     );
   onAccount(commands, rotate, (all, id, { grace = 0 }) => all.keys.rotate(id, { grace_seconds: grace / 1000 }));
   addExamples(rotate, [
-    ['keys rotate alice', 'the old secret stops working at once'],
+    ['keys rotate alice', 'the former secret stops working at once'],
     ['keys rotate alice --grace 24h', 'time to roll out the new one'],
   ]);
 }

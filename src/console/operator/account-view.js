@@ -142,6 +142,7 @@ export async function showAccount(page, kind) {
       ],
       fields: [{ name: 'confirmed', label: 'Name' }],
       submit: 'Delete for good',
+      style: 'danger',
       check: ({ confirmed }) =>
         confirmed === name ? null : { name: 'confirmed', problem: 'The name does not match.' },
       async send() {
@@ -157,7 +158,7 @@ export async function showAccount(page, kind) {
     button('Credits', askForCredits),
     ...(kind === 'keys' ? [button('Rotate secret', rotate)] : []),
     toggle,
-    button('Delete', remove),
+    button('Delete', remove, 'danger'),
   );
   const of = { [kind === 'keys' ? 'key' : 'group']: account.id };
   const links = element(
@@ -218,9 +219,9 @@ function requestLink(id) {
   return id === null ? '–' : element('a', { href: toHref('requests', id) }, element('code', {}, id));
 }
 
-/** @param {string} label @param {() => void} act */
-function button(label, act) {
-  const made = element('button', { type: 'button' }, label);
+/** @param {string} label @param {() => void} act @param {'danger' | ''} [style] */
+function button(label, act, style = '') {
+  const made = element('button', { type: 'button', class: style }, label);
   made.addEventListener('click', act);
   return made;
 }

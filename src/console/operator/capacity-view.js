@@ -12,9 +12,6 @@ import { createTable } from './table.js';
 const EVERY_MS = 2000;
 const MIB = 1024 * 1024;
 
-/** @type {Readonly<Record<AdminBackend['state'], string>>} */
-const STATES = { up: 'up', resting: 'paused', trial: 'testing', draining: 'draining' };
-
 /** @type {Readonly<Record<AdminLimit['name'], string>>} */
 const NAMES = {
   requests: 'Running requests',
@@ -39,7 +36,7 @@ export function showBackends(page) {
       { title: 'Answered', kind: 'number', cell: ({ answered }) => formatCount(answered) },
       { title: 'Failed', kind: 'number', cell: ({ failed }) => formatCount(failed) },
       { title: 'Cancelled', kind: 'number', cell: ({ cancelled }) => formatCount(cancelled) },
-      { title: 'Pauses', kind: 'number', cell: ({ rests }) => formatCount(rests) },
+      { title: 'Rests', kind: 'number', cell: ({ rests }) => formatCount(rests) },
       { title: 'Models', kind: 'name', cell: ({ models }) => models?.join(', ') ?? 'all' },
     ]),
   });
@@ -85,7 +82,7 @@ function nameOfBackend({ name, base_url, dialect, weight }) {
 
 /** @param {AdminBackend} backend */
 function stateOf({ state, resting_until, reason }) {
-  const shown = element('div', {}, element('span', { class: 'state', 'data-state': state }, STATES[state]));
+  const shown = element('div', {}, element('span', { class: 'state', 'data-state': state }, state));
   const about = element('div', { class: 'muted small' });
   if (resting_until !== null) about.append('until ', timeElement(resting_until, 'short'), ' UTC');
   if (reason !== null) about.append(resting_until === null ? '' : ', ', `after ${reason}`);

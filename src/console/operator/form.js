@@ -79,14 +79,16 @@ function createInput(kind, options) {
  * @param {readonly Field[]} [options.fields]
  * @param {Values} [options.values]
  * @param {string} options.submit
+ * @param {'primary' | 'danger'} [options.style] Of the button that submits.
  * @param {(values: Values) => Promise<void | (() => void)>} options.send Throws the Failure to show. Returns what
  *   comes after the dialog.
  * @param {(values: Values) => { readonly name: string, readonly problem: string } | null} [options.check]
  */
-export function openForm({ title, text = [], fields = [], values = {}, submit, send, check = () => null }) {
+export function openForm(options) {
+  const { title, text = [], fields = [], values = {}, submit, style = 'primary', send, check = () => null } = options;
   const made = fields.map((field) => ({ name: field.name, ...createField(field, values[field.name] ?? '') }));
   const problem = element('p', { class: 'notice bad', role: 'alert' });
-  const ok = element('button', { type: 'submit', class: 'primary' }, submit);
+  const ok = element('button', { type: 'submit', class: style }, submit);
   const cancel = element('button', { type: 'button' }, 'Cancel');
   const form = element(
     'form',

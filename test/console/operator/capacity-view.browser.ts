@@ -50,7 +50,7 @@ describe('the backends of the operator', () => {
     await makeRest();
     const page = await scene.openOperator('backends');
     const row = page.getByRole('row', { name: 'gpu-b' });
-    await row.getByText(/^paused$/).waitFor();
+    await row.getByText(/^resting$/).waitFor();
     await row.getByText(/until .*, after upstream_/).waitFor();
   });
 
