@@ -57,11 +57,9 @@ describe('a gateway that may open few files', () => {
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         });
         sent.on('response', (reply) => {
+          const said = (body: string): string => (isCreate ? (/"code":"(\w+)"/.exec(body)?.[1] ?? '') : body);
           readText(reply).then(
-            (body) => {
-              const said = isCreate ? (/"code":"(\w+)"/.exec(body)?.[1] ?? '') : body;
-              resolve(`${reply.statusCode} ${said}`.trim());
-            },
+            (body) => resolve(`${reply.statusCode} ${said(body)}`.trim()),
             () => resolve('broken'),
           );
         });
