@@ -11,10 +11,13 @@ const PRUNE_SHARE = 0.2;
  */
 export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: number): Promise<number> {
   let pruned = 0;
+  let fromMs = Number.MIN_SAFE_INTEGER;
   await inSteps(async () => {
-    const some = await queue.call(['pruneSome', beforeMs]);
-    pruned += some;
-    return some === PRUNE_STEP;
+    const ended = await queue.call(['pruneSome', fromMs, beforeMs]);
+    pruned += ended.length;
+    // PostgreSQL keeps what is deleted in the index for as long as a dump runs. The next step begins behind it.
+    fromMs = Math.max(fromMs, ...ended);
+    return ended.length === PRUNE_STEP;
   });
   // The numbers of groups are negative.
   let afterKey: number | null = Number.MIN_SAFE_INTEGER;

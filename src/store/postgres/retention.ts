@@ -13,7 +13,10 @@ const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes 
 const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM write_probes' };
 
 export const RETENTION: RemoteChanges<'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'> = {
-  pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(RECORDS.prune, { beforeMs }) }),
+  async pruneSome(connection, fromMs, beforeMs) {
+    const rows = await connection.rows<{ readonly endedAtMs: number }>(RECORDS.prune, { fromMs, beforeMs });
+    return { result: rows.map(({ endedAtMs }) => endedAtMs) };
+  },
   async pruneUsageSome(connection, beforeHour) {
     await connection.changes(UPKEEP.pruneAlerts, { beforeMs: beforeHour * HOUR_MS });
     const [rollup] = await connection.rows<Rollup>(UPKEEP.pruneRollup, { beforeHour });

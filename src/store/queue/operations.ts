@@ -124,7 +124,8 @@ export interface Operations {
   listUnfinished(beforeMs: number): readonly RequestId[];
   /** Returns how many records of dead processes it closed, and of these own ones; 0 at the end. */
   recoverSome(nowMs: number, ended: readonly RequestId[]): number;
-  pruneSome(beforeMs: number): number;
+  /** Returns when those ended that it deleted, of which there are at most PRUNE_STEP. */
+  pruneSome(fromMs: number, beforeMs: number): readonly number[];
   /** Deletes alerts of that time too. */
   pruneUsageSome(beforeHour: number): number;
   /** Combines old entries of the next key. Returns the key to continue after, null at the end. */

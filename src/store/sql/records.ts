@@ -29,7 +29,8 @@ export function recordStatements({ byBytes, skipLocked }: Dialect) {
       WHERE request_id = :requestId AND (confirmed IS NULL OR confirmed <> 1)`,
     prune: `
       DELETE FROM requests WHERE seq IN (
-        SELECT seq FROM requests WHERE completed_at_ms < :beforeMs ORDER BY completed_at_ms
-        LIMIT ${PRUNE_STEP}${skipLocked})`,
+        SELECT seq FROM requests WHERE completed_at_ms >= :fromMs AND completed_at_ms < :beforeMs ORDER BY completed_at_ms
+        LIMIT ${PRUNE_STEP}${skipLocked})
+      RETURNING completed_at_ms AS "endedAtMs"`,
   });
 }

@@ -16,7 +16,7 @@ const RECLAIM_FROM_PAGES = 2000;
 
 /** Keeps the size of the file bounded. */
 export function prepareRetention(database: Database) {
-  const removeSome = prepareNamed<{ beforeMs: number }>(database, RECORDS.prune);
+  const removeSome = prepareNamed<{ fromMs: number; beforeMs: number }, { endedAtMs: number }>(database, RECORDS.prune);
   const removeUsage = prepareNamed<BeforeHour>(database, UPKEEP.pruneUsage);
   const removeGroupUsage = prepareNamed<BeforeHour>(database, UPKEEP.pruneGroupUsage);
   const removeAlerts = prepareNamed<{ beforeMs: number }>(database, UPKEEP.pruneAlerts);
@@ -48,5 +48,8 @@ export function prepareRetention(database: Database) {
     return true;
   }
 
-  return { pruneSome: (beforeMs: number) => removeSome.run({ beforeMs }).changes, pruneUsageSome, reclaimSome };
+  const pruneSome = (fromMs: number, beforeMs: number): readonly number[] =>
+    removeSome.all({ fromMs, beforeMs }).map(({ endedAtMs }) => endedAtMs);
+
+  return { pruneSome, pruneUsageSome, reclaimSome };
 }
