@@ -106,7 +106,8 @@ export function createTokenEstimator(): TokenEstimator {
 }
 
 function tokensOf({ textBytes, mediaTokens }: InputSize, tokensPerByte: number, partOfMedia: number): number {
-  return Math.ceil(textBytes * tokensPerByte) + Math.ceil(mediaTokens * partOfMedia);
+  const tokens = Math.ceil(textBytes * tokensPerByte) + Math.ceil(mediaTokens * partOfMedia);
+  return Math.min(tokens, Number.MAX_SAFE_INTEGER);
 }
 
 /** Otherwise a model would be unknown under another name, and what it thinks would cost nothing. */

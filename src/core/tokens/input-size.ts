@@ -113,7 +113,7 @@ function weighPart(part: unknown, place: Place): void {
     size.textBytes += jsonBytesOf(name) + COLON_AND_COMMA;
     if (kind === undefined) {
       size.textBytes += partBytesOf(value);
-      if (!WORD_FIELDS.has(name)) size.unsaid ??= path;
+      if (!WORD_FIELDS.has(name) && hasText(value)) size.unsaid ??= path;
     } else if (isObject(value)) {
       size.textBytes += BRACKET;
       for (const [inner, text] of Object.entries(value)) {
@@ -122,6 +122,11 @@ function weighPart(part: unknown, place: Place): void {
       }
     } else weighField(value, { ...place, path, kind, name: 'data' });
   }
+}
+
+function hasText(value: unknown): boolean {
+  if (typeof value === 'string') return value !== '';
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasText);
 }
 
 /** Most parts hold long texts, in which nothing is looked for. */

@@ -18,7 +18,7 @@ export function imageSizeOf(base64: string): ImageSize | undefined {
 /** Returns the length in seconds of a WAV or MP3, and no less; undefined if it cannot be read. */
 export function secondsOf(base64: string): number | undefined {
   const bytes = decoded(base64, base64.length);
-  return bytes && (wavSecondsOf(bytes) ?? mp3SecondsOf(bytes));
+  return bytes && (wavSecondsOf(bytes) || mp3SecondsOf(bytes));
 }
 
 /** Decoders differ in what they do with other characters. */
@@ -62,15 +62,33 @@ function webpSizeOf(bytes: Buffer): ImageSize | undefined {
 
 /** Samples as numbers: integers, or floating point. */
 const PLAIN_SAMPLES = new Set([1, 3]);
+/** The format then stands behind the fields of the older formats. */
+const EXTENSIBLE = 0xfffe;
 
-/** Only the form in which the samples follow their format is read, and its own sum of bytes per second is not. */
+/** Decoders do not believe what a file says of its bytes per second. */
 function wavSecondsOf(bytes: Buffer): number | undefined {
-  if (bytes.length < 44 || !isAt(bytes, 0, 'RIFF') || !isAt(bytes, 8, 'WAVE') || !isAt(bytes, 12, 'fmt '))
-    return undefined;
-  const data = 20 + bytes.readUInt32LE(16);
-  if (!PLAIN_SAMPLES.has(bytes.readUInt16LE(20)) || !isAt(bytes, data, 'data')) return undefined;
-  const bytesPerSecond = (bytes.readUInt16LE(22) * bytes.readUInt32LE(24) * bytes.readUInt16LE(34)) / 8;
-  return bytesPerSecond > 0 ? bytes.length / bytesPerSecond : undefined;
+  if (!isAt(bytes, 0, 'RIFF') || !isAt(bytes, 8, 'WAVE')) return undefined;
+  let bytesPerSecond: number | undefined;
+  for (let at = 12; at + 8 <= bytes.length;) {
+    if (isAt(bytes, at, 'data')) return bytesPerSecond && bytes.length / bytesPerSecond;
+    if (isAt(bytes, at, 'fmt ')) {
+      // Of two formats nobody knows which one is used.
+      if (bytesPerSecond !== undefined) return undefined;
+      bytesPerSecond = bytesPerSecondAt(bytes, at + 8);
+    }
+    const size = bytes.readUInt32LE(at + 4);
+    at += 8 + size + (size % 2);
+  }
+  return undefined;
+}
+
+/** Returns 0 for samples that are compressed. */
+function bytesPerSecondAt(bytes: Buffer, at: number): number {
+  if (at + 16 > bytes.length) return 0;
+  const named = bytes.readUInt16LE(at);
+  const format = named === EXTENSIBLE && at + 26 <= bytes.length ? bytes.readUInt16LE(at + 24) : named;
+  if (!PLAIN_SAMPLES.has(format)) return 0;
+  return (bytes.readUInt16LE(at + 2) * bytes.readUInt32LE(at + 4) * bytes.readUInt16LE(at + 14)) / 8;
 }
 
 /** In kbit/s, by the index in a frame of layer III, for MPEG 1 and for the later versions. */

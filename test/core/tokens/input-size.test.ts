@@ -248,6 +248,9 @@ describe('the size of an input', () => {
     { name: 'a document there', part: image(`data:application/pdf;base64,${DATA}`), tokens: PDF },
     { name: 'two seconds of a WAV', part: sound(wav(2, { rate: 16_000 })), tokens: 20 },
     { name: 'a WAV of few samples a second', part: sound(wav(60, { rate: 10 })), tokens: 600 },
+    { name: 'a WAV with notes before its samples', part: sound(wav(2, { notes: 'made by' })), tokens: 20 },
+    { name: 'a WAV without samples', part: sound(wav(0)), tokens: 1 },
+    { name: 'a WAV in the newer form', part: sound(wav(2, { isExtensible: true })), tokens: 20 },
     { name: 'ten frames of an MP3', part: sound(mp3(10)), tokens: Math.ceil((10 * 1152 * 10) / 44_100) },
     { name: 'an MP3 with its title', part: sound(mp3(10, 'title')), tokens: Math.ceil((10 * 1152 * 10) / 44_100) },
     { name: 'a document', part: file(`data:application/pdf;base64,${DATA}`), tokens: PDF },
@@ -262,6 +265,11 @@ describe('the size of an input', () => {
       expect([size.mediaTokens, size.unsaid]).to.deep.equal([tokens, undefined]);
     });
   }
+
+  it('can be said beside what is no medium for anybody', () => {
+    const part = { type: 'text', text: 'Hi', annotations: [], id: 7, more: [null, { a: '' }] };
+    expect(inputSizeOf(ofParts(part))).not.to.have.property('unsaid');
+  });
 
   it('has the images that a model made, too', () => {
     const chat = { messages: [{ role: 'assistant', images: [image(IMAGE), image(IMAGE)] }] };
@@ -284,6 +292,11 @@ describe('the size of an input', () => {
     },
     { chat: ofParts(sound(`${mp3(1)}AAAA`)), media: { audio: { unit_tokens: 1 } }, at: `${IN_PART}.input_audio.data` },
     { chat: ofParts(sound(`-_${wav(1)}`)), media: { audio: { unit_tokens: 1 } }, at: `${IN_PART}.input_audio.data` },
+    {
+      chat: ofParts(sound(wav(1, { format: 2 }))),
+      media: { audio: { unit_tokens: 1 } },
+      at: `${IN_PART}.input_audio.data`,
+    },
     { chat: ofParts({ video: ['https://a.example/a'] }), media: SAID, at: `${IN_PART}.video` },
     { chat: ofParts({ Image_Url: { url: IMAGE } }), media: SAID, at: `${IN_PART}.Image_Url` },
     {
@@ -336,18 +349,24 @@ function webp(width: number, height: number, flags = 0): Buffer {
 }
 
 /** With sixteen bits a sample; what it says of its bytes per second is not true. */
-function wav(seconds: number, { rate = 8000 } = {}): string {
-  const bytes = Buffer.alloc(seconds * rate * 2);
-  bytes.write('RIFF', 0);
-  bytes.write('WAVEfmt ', 8);
-  bytes.writeUInt32LE(16, 16);
-  bytes.writeUInt16LE(1, 20);
-  bytes.writeUInt16LE(1, 22);
-  bytes.writeUInt32LE(rate, 24);
-  bytes.writeUInt32LE(1_000_000_000, 28);
-  bytes.writeUInt16LE(16, 34);
-  bytes.write('data', 36);
-  return bytes.toString('base64');
+function wav(seconds: number, { rate = 8000, notes = '', format = 1, isExtensible = false } = {}): string {
+  const chunk = (id: string, content: Buffer) => {
+    const head = Buffer.alloc(8);
+    head.write(id);
+    head.writeUInt32LE(content.length, 4);
+    return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
+  };
+  const fmt = Buffer.alloc(isExtensible ? 40 : 16);
+  fmt.writeUInt16LE(isExtensible ? 0xfffe : format);
+  fmt.writeUInt16LE(1, 2);
+  fmt.writeUInt32LE(rate, 4);
+  fmt.writeUInt32LE(1_000_000_000, 8);
+  fmt.writeUInt16LE(16, 14);
+  if (isExtensible) fmt.writeUInt16LE(format, 24);
+  const before = [chunk('fmt ', fmt), ...(notes === '' ? [] : [chunk('LIST', Buffer.from(notes))])];
+  const length = seconds * rate * 2 - Buffer.concat(before).length - 12;
+  const all = [Buffer.from('RIFF\0\0\0\0WAVE'), ...before, chunk('data', Buffer.alloc(Math.max(0, length - 8)))];
+  return Buffer.concat(all).toString('base64');
 }
 
 /** Frames of 128 kbit/s at 44,100 Hz. */
