@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startGatewayProcess } from '../../support/gateway-process.ts';
+import { startGatewayProcess, type GatewayProcess } from '../../support/gateway-process.ts';
 import type { Orders, Seen } from './attackers.ts';
 import { begin, type Beginning } from './begin.ts';
 
@@ -30,6 +30,9 @@ export interface Figures {
 
 export interface Scene {
   readonly url: string;
+  /** Of all gateways, which have one database. */
+  readonly urls: readonly string[];
+  administrate(method: string, path: string, body?: object): Promise<Record<string, unknown>>;
   issue(draft: object): Promise<{ readonly id: string; readonly secret: string }>;
   /** In millionths, read again. */
   balanceOf(id: string): Promise<{ readonly balance: number; readonly held: number }>;
@@ -45,6 +48,7 @@ export type BackendAnswer = (res: ServerResponse, body: Buffer, authorization?: 
 export async function openScene(
   settings: Readonly<Record<string, string>> = {},
   answer: BackendAnswer = answerAsAsked,
+  gatewayCount = 1,
 ): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'adversary-'));
   writeFileSync(
@@ -58,19 +62,27 @@ export async function openScene(
   });
   backend.listen(0, '127.0.0.1');
   await once(backend, 'listening');
-  const gateway = await startGatewayProcess(
-    {
-      UPSTREAM_BASE_URL: `http://127.0.0.1:${(backend.address() as AddressInfo).port}/v1`,
-      ADMIN_TOKEN,
-      METRICS_TOKEN,
-      PRICES_FILE: join(folder, 'prices.json'),
-      DATABASE_URL: `file:${join(folder, 'gateway.db')}`,
-      ...settings,
-    },
-    { folder },
-  );
-  const { url } = gateway;
-  if (url === undefined) throw new Error((await gateway.ended()).stderr);
+  const start = (): ReturnType<typeof startGatewayProcess> =>
+    startGatewayProcess(
+      {
+        UPSTREAM_BASE_URL: `http://127.0.0.1:${(backend.address() as AddressInfo).port}/v1`,
+        ADMIN_TOKEN,
+        METRICS_TOKEN,
+        PRICES_FILE: join(folder, 'prices.json'),
+        DATABASE_URL: `file:${join(folder, 'gateway.db')}`,
+        ...settings,
+      },
+      { folder },
+    );
+  const gateways: GatewayProcess[] = [];
+  const urls: string[] = [];
+  while (gateways.length < gatewayCount) {
+    const gateway = await start();
+    if (gateway.url === undefined) throw new Error((await gateway.ended()).stderr);
+    gateways.push(gateway);
+    urls.push(gateway.url);
+  }
+  const [url = ''] = urls;
   const open = new Set<ClientRequest>();
   let issued = 0;
 
@@ -87,6 +99,8 @@ export async function openScene(
 
   return {
     url,
+    urls,
+    administrate,
     async issue(draft) {
       const { id, secret } = await administrate('POST', '/keys', { name: `key ${++issued}`, ...draft });
       return { id: String(id), secret: String(secret) };
@@ -114,7 +128,7 @@ export async function openScene(
     },
     async close() {
       for (const asked of open) asked.destroy();
-      await gateway.stop();
+      await Promise.all(gateways.map((gateway) => gateway.stop()));
       backend.closeAllConnections();
       backend.close();
       rmSync(folder, { recursive: true, force: true });
