@@ -36,8 +36,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'zeros that count in the place of the usage before them',
     file: 'core/reply/usage.ts',
-    right: 'latest.gaps.length > 0 && isWhole(before) ? before : latest;',
-    wrong: 'latest;',
+    right: 'if (latest.gaps.length > 0 && isWhole(before)) return named;',
+    wrong: '',
     within: 600,
   },
   {
