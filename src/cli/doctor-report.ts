@@ -9,7 +9,7 @@ import type { Paint, Style } from './printer.ts';
 import { toGatewayUrl, writeSnippets, type Snippet } from './snippets.ts';
 import { formatTable, type Column } from './table.ts';
 import { toVisible } from '../core/visible.ts';
-import { describeClients, judgeClients, MEANING, type ClientFit } from '../doctor/clients.ts';
+import { describeClients, judgeClients, meaningAt, type ClientFit } from '../doctor/clients.ts';
 import type { Examination, Finding } from '../doctor/examine.ts';
 
 export interface Examined {
@@ -77,7 +77,7 @@ export function toJson({ config, baseUrl, isDemo, name, examination, ...report }
     works_with: report.fits,
     findings: findings.map((finding) => ({
       ...finding,
-      ...(finding.result === 'no' && { means: meaningOf(finding, isDemo) }),
+      ...(finding.result === 'no' && { means: meaningOf(finding, examination, isDemo) }),
     })),
     dialect: {
       set: config.upstreamDialect,
@@ -106,7 +106,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
     ...(refused.length === 0 ? [] : title('What each “no” means')),
-    ...refused.map((finding) => `${finding.name}: ${meaningOf(finding, isDemo)}`),
+    ...refused.map((finding) => `${finding.name}: ${meaningOf(finding, examination, isDemo)}`),
     ...title('Dialect'),
     ...describeDialect(report, paint),
     ...title('Settings'),
@@ -121,8 +121,9 @@ export function formatReport(report: Report, paint: Paint): string[] {
   ];
 }
 
-function meaningOf({ name }: Finding, isDemo: boolean): string {
-  return isDemo && name === 'keys' ? 'The demo backend takes any key; no model runs behind it.' : MEANING[name];
+function meaningOf({ name }: Finding, { choice }: Examination, isDemo: boolean): string {
+  if (isDemo && name === 'keys') return 'The demo backend takes any key; no model runs behind it.';
+  return meaningAt(name, choice.dialect);
 }
 
 /** The backend chooses the names of its models, and people paste them into shells and .env. */

@@ -1,3 +1,4 @@
+import type { DialectName } from '../core/dialects.ts';
 import type { Finding } from './examine.ts';
 
 type Name = Finding['name'];
@@ -91,5 +92,22 @@ export const MEANING: Readonly<Record<Name, string>> = {
   'second turn': 'Agents fail after their first call of a tool.',
   'optional fields':
     'The gateway asks again without those that a refusal names, and names them in x-ignored-parameters.',
+  'prefix cache': 'The backend may compute the whole history of an agent again in each turn.',
   abort: 'A JSON request that is given up would go on, so the gateway asks for streams.',
 };
+
+/** How a server caches prefixes and reports cached tokens. */
+const CACHE_SETTINGS: Readonly<Partial<Record<DialectName, string>>> = {
+  // https://docs.vllm.ai/en/latest/serving/engine_args.html
+  vllm: 'vLLM caches unless --no-enable-prefix-caching is set, and reports with --enable-prompt-tokens-details.',
+  // https://docs.sglang.ai/advanced_features/server_arguments.html
+  sglang: 'SGLang caches unless --disable-radix-cache is set, and reports with --enable-cache-report.',
+  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  llamacpp: 'llama.cpp caches and reports unless --no-cache-prompt is set. Each slot (--parallel) has its own prefix.',
+};
+
+/** Returns what a no means at a backend of this kind, and which of its settings helps. */
+export function meaningAt(name: Name, dialect: DialectName): string {
+  const settings = name === 'prefix cache' ? CACHE_SETTINGS[dialect] : undefined;
+  return settings === undefined ? MEANING[name] : `${MEANING[name]} ${settings}`;
+}

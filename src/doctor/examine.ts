@@ -11,11 +11,21 @@ import type { Said } from './answer.ts';
 import { askFirstChat, askForModels, idOf, type Backend } from './contact.ts';
 import { askForOptionalFields } from './optional-fields.ts';
 import { CHAT, no, PROBES, unclear, yes, type Manner, type Probe, type ProbeName, type Finish } from './probes.ts';
+import { askForPrefixCache } from './prefix-cache.ts';
 import { askOnce, judgeFailure, type Question } from './question.ts';
 import { askSecondTurn } from './second-turn.ts';
 
 export interface Finding extends Finish {
-  readonly name: 'models' | 'model' | 'chat' | 'keys' | ProbeName | 'second turn' | 'optional fields' | 'abort';
+  readonly name:
+    | 'models'
+    | 'model'
+    | 'chat'
+    | 'keys'
+    | ProbeName
+    | 'second turn'
+    | 'optional fields'
+    | 'prefix cache'
+    | 'abort';
 }
 
 export interface Examination {
@@ -53,6 +63,7 @@ export function examine(options: ExaminationOptions): Promise<Examination> {
     await putProbes(() => true);
     const wanted = await putSecondTurn(put, question);
     await put('optional fields', () => askForOptionalFields(question));
+    await put('prefix cache', () => askForPrefixCache(question));
     await put('abort', () => abortJson(question));
     backend.signal.throwIfAborted();
 

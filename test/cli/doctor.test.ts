@@ -83,6 +83,7 @@ describe('doctor', () => {
       images: 'yes',
       'second turn': 'yes',
       'optional fields': 'yes',
+      'prefix cache': 'no',
       abort: 'unclear',
     });
     expect(reasonOf(report, 'reasoning')).to.equal('in reasoning');

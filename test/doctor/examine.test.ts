@@ -33,7 +33,7 @@ describe('examine', () => {
 
   const resultOf = (findings: readonly Finding[], name: string) => findings.find((one) => one.name === name)?.result;
 
-  const LONGER = ['second turn', 'optional fields', 'abort'];
+  const LONGER = ['second turn', 'optional fields', 'prefix cache', 'abort'];
 
   it('asks one question after the other, and tells which', async () => {
     backend.always(play(BEHAVIOURS.sglang));
