@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -135,4 +136,82 @@ describe('the prefix cache of a backend', () => {
     await ask({ ...chat, prompt_cache_key: 'a session' }, 'complete');
     expect(await ask(keyed, 'complete')).to.include(BROKEN('instructions', 'client'));
   });
+
+  it('serves 32 agents from several replicas as well as from one with as much cache', async () => {
+    const rates = new Map<number, number>();
+    for (const replicas of [1, 2, 4]) rates.set(replicas, await hitRateOf(replicas));
+    const one = rates.get(1) ?? 0;
+    expect(one).to.be.greaterThan(0.55);
+    for (const [replicas, rate] of rates) expect(rate, `of ${replicas} replicas`).to.be.within(one - 0.02, one + 0.02);
+  });
+
+  const AGENTS = 32;
+  const TURNS = 4;
+  /** All conversations together take a third of them. */
+  const BLOCKS = 8192;
+
+  async function hitRateOf(replicas: number): Promise<number> {
+    const backends = await Promise.all(Array.from({ length: replicas }, () => startScriptedBackend()));
+    const counted = { input: 0, cached: 0 };
+    for (const each of backends) {
+      const read = createBlockCache(BLOCKS / replicas);
+      each.always(async (stage) => {
+        const { messages } = stage.request.body as { messages: readonly object[] };
+        const { input, cached } = read(JSON.stringify(messages));
+        counted.input += input;
+        counted.cached += cached;
+        const usage = { ...USAGE, prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } };
+        await answer('Hello', 'stop', usage)(stage);
+      });
+    }
+    const file = join(workshop.folder, `${replicas}.json`);
+    const named = backends.map(({ baseUrl }, at) => ({ name: `replica-${at}`, base_url: baseUrl }));
+    writeFileSync(file, JSON.stringify({ backends: named }));
+    await open({ UPSTREAM_BASE_URL: undefined, BACKENDS_FILE: file });
+    await Promise.all(Array.from({ length: AGENTS }, (_, at) => runAgent(at)));
+    await gateway?.close();
+    gateway = undefined;
+    await Promise.all(backends.map((each) => each.close()));
+    return counted.cached / counted.input;
+  }
+
+  async function runAgent(agent: number): Promise<void> {
+    const input: object[] = [];
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      input.push(user(`Agent ${agent} has read file ${turn}. ${'A line of it. '.repeat(100)}`));
+      const session = `agent ${agent}`;
+      const reply = await caller.create({
+        model: 'm',
+        instructions: 'You are an agent.',
+        input,
+        prompt_cache_key: session,
+      });
+      expect(reply.status, await reply.text()).to.equal(200);
+      input.push(assistant('Hello'));
+    }
+  }
 });
+
+/** In characters: 16 tokens, as in vLLM. */
+const BLOCK = 64;
+
+/** Counts as vLLM does: whole blocks, each known by its own text and all before it, and the one that was used longest ago goes first. */
+function createBlockCache(most: number): (prompt: string) => { readonly input: number; readonly cached: number } {
+  const blocks = new Set<string>();
+  return (prompt) => {
+    let known = '';
+    let cached = 0;
+    let isPrefix = true;
+    for (let end = BLOCK; end <= prompt.length; end += BLOCK) {
+      known = hash('sha256', known + prompt.slice(end - BLOCK, end));
+      isPrefix &&= blocks.delete(known);
+      if (isPrefix) cached += BLOCK / 4;
+      blocks.add(known);
+    }
+    for (const oldest of blocks) {
+      if (blocks.size <= most) break;
+      blocks.delete(oldest);
+    }
+    return { input: Math.ceil(prompt.length / 4), cached };
+  };
+}
