@@ -13,6 +13,7 @@ export interface ConsoleOptions {
   readonly defaultModelId: string | null;
   readonly publicBaseUrl: string | null;
   readonly adminToken: string | null;
+  readonly currency: () => string | null;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -88,7 +89,14 @@ function readFile(url: URL, type: string): StaticBody {
   return toStatic(type, readFileSync(url));
 }
 
-function showConfig({ authMode, demo, defaultModelId, publicBaseUrl, adminToken }: ConsoleOptions): RequestHandler {
+function showConfig({
+  authMode,
+  demo,
+  defaultModelId,
+  publicBaseUrl,
+  adminToken,
+  currency,
+}: ConsoleOptions): RequestHandler {
   const config = {
     version: packageJson.version,
     auth_mode: authMode,
@@ -98,6 +106,6 @@ function showConfig({ authMode, demo, defaultModelId, publicBaseUrl, adminToken 
     base_url: publicBaseUrl,
   };
   return (_req, res) => {
-    res.set('cache-control', 'no-store').json(config);
+    res.set('cache-control', 'no-store').json({ ...config, currency: currency() });
   };
 }

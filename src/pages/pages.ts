@@ -6,7 +6,7 @@ import { showLanding } from './landing.ts';
 
 /** Returns the pages. The description of the API and the guides are made when they are first asked for. */
 export function createPages(services: Services): Omit<OperatorRoutes, 'admin'> {
-  const { settings, backends } = services;
+  const { settings, backends, books } = services;
   return {
     landing: showLanding({ ...settings, ...backends }),
     docs: lazyRoute(async () => {
@@ -17,7 +17,7 @@ export function createPages(services: Services): Omit<OperatorRoutes, 'admin'> {
       const { showOpenApi } = await import('../openapi/openapi.ts');
       return showOpenApi(await describeApi(services), settings);
     }),
-    console: createConsole({ ...settings, ...backends }),
+    console: createConsole({ ...settings, ...backends, currency: () => books.prices.present?.currency ?? null }),
   };
 }
 

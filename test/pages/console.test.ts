@@ -98,6 +98,7 @@ describe('the console over HTTP', () => {
       operator: true,
       default_model: 'best-model',
       base_url: 'https://gateway.example.com',
+      currency: null,
     });
   });
 

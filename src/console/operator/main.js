@@ -84,8 +84,11 @@ function clientOf(token, onRefused) {
 async function loadConfig() {
   try {
     const response = await fetch('../config.json', { cache: 'no-store' });
-    const known = /** @type {{ version: string, auth_mode: string, operator: boolean }} */ (await response.json());
+    const known = /** @type {{ version: string, auth_mode: string, operator: boolean, currency: string | null }} */ (
+      await response.json()
+    );
     byId('version', HTMLElement).textContent = known.version;
+    say(byId('currency', HTMLElement), known.currency === null ? null : `Amounts in ${known.currency}`);
     isManaged = known.auth_mode === 'managed';
     if (!known.operator) {
       byId('key-mode', HTMLElement).textContent = 'This gateway has no admin token. Set ADMIN_TOKEN and restart it.';
