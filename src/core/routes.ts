@@ -207,9 +207,18 @@ export function affinityOf(caller: string, body: unknown): string {
   if (!isObject(body)) return caller;
   const { prompt_cache_key: cacheKey, messages, input = messages } = body;
   if (typeof cacheKey === 'string' && cacheKey !== '') return caller + cacheKey;
-  if (!isList(input)) return caller + String(input);
-  const firstOfUser = input.findIndex((item) => isObject(item) && item['role'] === 'user');
-  return caller + JSON.stringify(input.slice(0, Math.max(firstOfUser, 0) + 1));
+  const items = isList(input) ? input : [{ role: 'user', content: input }];
+  const firstOfUser = items.findIndex((item) => isObject(item) && item['role'] === 'user');
+  return caller + JSON.stringify(items.slice(0, Math.max(firstOfUser, 0) + 1).map(saidIn));
+}
+
+/** A text is the same in the history of the next turn, where it is the one part of a message. */
+function saidIn(item: unknown): unknown {
+  if (!isObject(item) || item['role'] === undefined) return item;
+  const { role, content } = item;
+  const [part, ...others] = isList(content) ? content : [];
+  const isText = others.length === 0 && isObject(part) && typeof part['text'] === 'string';
+  return [role, isText ? part['text'] : content];
 }
 
 /** FNV-1a with the last step of MurmurHash3. */

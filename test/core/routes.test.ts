@@ -75,6 +75,12 @@ describe('affinityOf', () => {
     expect(affinityOf('me', { messages: later })).to.equal(affinityOf('me', { messages: [system, user] }));
   });
 
+  it('is that of a text where later turns have it as a message, in either form', () => {
+    const parts = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] };
+    for (const first of [user, parts])
+      expect(affinityOf('me', { input: [first, system] })).to.equal(affinityOf('me', { input: 'Hello' }));
+  });
+
   it('tells callers and first messages apart, and goes by the cache key where there is one', () => {
     const told = [
       affinityOf('me', { input: [system, user] }),
