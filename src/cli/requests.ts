@@ -323,6 +323,7 @@ function describe(record: NamedRecord, currency: string | undefined, paint: Pain
       ['took', tookOf(record)],
       ['cancel asked for', formatUtcOr('no', record.cancelRequestedAtMs)],
       ['input tokens', usage === null ? 'not known' : formatCount(usage.input_tokens) + estimated],
+      ['prompt cache', describeCache(record)],
       ['output tokens', usage === null ? 'not known' : formatCount(usage.output_tokens) + estimated],
       ['cost', record.costMicro === null ? 'none' : formatMoney(formatAmount(record.costMicro), currency)],
       ['incomplete', record.incompleteReason ?? 'no'],
@@ -330,6 +331,13 @@ function describe(record: NamedRecord, currency: string | undefined, paint: Pain
     ],
     paint,
   );
+}
+
+function describeCache({ usage, usageEstimated, promptTurn: turn }: NamedRecord): string {
+  if (usage === null || usageEstimated) return 'not known';
+  const cached = `${formatCount(usage.input_tokens_details.cached_tokens)} tokens`;
+  if (turn === null) return cached;
+  return `${cached}, ${turn.turn} ${turn.turn === 'broken' ? `at ${turn.at} by the ${turn.by}` : 'turn'}`;
 }
 
 function toJsonWith(config: Config): (record: NamedRecord) => object {
@@ -356,6 +364,9 @@ const FIELDS: readonly Field<NamedRecord>[] = [
   { name: 'input_tokens', of: ({ usage }) => usage?.input_tokens ?? null },
   { name: 'cached_tokens', of: ({ usage }) => usage?.input_tokens_details.cached_tokens ?? null },
   { name: 'output_tokens', of: ({ usage }) => usage?.output_tokens ?? null },
+  { name: 'turn', of: ({ promptTurn }) => promptTurn?.turn ?? null },
+  { name: 'broken_at', of: ({ promptTurn: turn }) => (turn?.turn === 'broken' ? turn.at : null) },
+  { name: 'broken_by', of: ({ promptTurn: turn }) => (turn?.turn === 'broken' ? turn.by : null) },
   { name: 'usage_estimated', of: ({ usageEstimated }) => String(usageEstimated) },
   { name: 'cost', of: ({ costMicro }) => (costMicro === null ? null : formatAmount(costMicro)) },
   { name: 'incomplete_reason', of: ({ incompleteReason }) => incompleteReason },

@@ -27,10 +27,22 @@ export function recordFacts(record, { advice = null, whose = [] } = {}) {
     ['Ended', completedAt === null ? null : timeElement(completedAt)],
     ['Took', record.duration_ms === null ? null : formatMs(record.duration_ms)],
     ['Input tokens', usage && formatInput(usage)],
+    ['Prompt', promptOf(record)],
     ['Output tokens', usage && formatOutput(usage)],
     ['Tokens counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
     ['Cost', cost === null ? null : formatCredits(cost)],
   ]);
+}
+
+/**
+ * @param {RequestRecord} record
+ * @returns {string | null} How it goes on from the turn before.
+ */
+function promptOf({ cache }) {
+  if (cache === null || cache.turn === null) return null;
+  const { turn, broken_at: at, broken_by: by } = cache;
+  if (turn === 'broken') return `differs from the turn before at ${at}, changed by the ${by}`;
+  return turn === 'first' ? 'of a first turn' : 'extends that of the turn before';
 }
 
 /**

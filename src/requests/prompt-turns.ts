@@ -18,8 +18,11 @@ import type { Plan } from './plan.ts';
 
 export interface PromptTurns {
   /** Opens the prompt of a request. */
-  open(incoming: Pick<Incoming, 'caller' | 'body'>, plan: PromptPlan): OpenPrompt;
+  open(incoming: PromptIncoming, plan: PromptPlan): OpenPrompt;
 }
+
+/** What it continues is not in its body. */
+type PromptIncoming = Pick<Incoming, 'caller' | 'body'> & { readonly continues?: object };
 
 type PromptPlan = Pick<Plan, 'endpoint' | 'model' | 'conversation'> & {
   readonly continues?: string;
@@ -42,7 +45,7 @@ export interface PromptTurnsOptions {
   readonly maxConversations?: number;
 }
 
-/** A backend that was asked last. */
+/** A request that a backend has read. */
 interface Turn {
   readonly atMs: number;
   readonly sent: PromptChain;
@@ -99,7 +102,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
   }
 
   return {
-    open({ caller: { identity }, body }, plan) {
+    open({ caller: { identity }, body, continues }, plan) {
       const [caller] = identity;
       const key = toPromptKey(secret, caller, plan.conversation);
       const list = plan.endpoint === 'chat.completions' ? 'messages' : 'input';
@@ -145,7 +148,10 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           const others = turnsNow().filter((one) => one !== earlier);
           remember(caller, key, [turn, ...others].slice(0, MAX_BRANCHES));
           if (earlier === undefined) return { turn: { turn: 'first' }, reachableTokens: 0, hasMoved: false };
-          const how = howItGoesOn(turn, earlier, read, plan);
+          const how = howItGoesOn(turn, earlier, read, {
+            isCompacted: plan.compaction !== undefined,
+            isContinued: continues !== undefined || plan.continues !== undefined,
+          });
           const reachableTokens = how.turn === 'extended' ? Math.min(earlier.inputTokens, inputTokens) : 0;
           return { turn: how, reachableTokens, hasMoved: reachableTokens > 0 && earlier.backend !== backend };
         },
@@ -168,20 +174,29 @@ function bytesOf(body: RequestBody): Buffer {
   return Buffer.isBuffer(body) ? body : bufferOf(body.at(-1) ?? Buffer.alloc(0));
 }
 
-function howItGoesOn(turn: Turn, earlier: Turn, { sent, client }: Read, plan: PromptPlan): PromptTurn {
+interface Exempt {
+  /** The client has asked for a shorter history. */
+  readonly isCompacted: boolean;
+  /** What is not in the body is as it was. */
+  readonly isContinued: boolean;
+}
+
+function howItGoesOn(
+  turn: Turn,
+  earlier: Turn,
+  { sent, client }: Read,
+  { isCompacted, isContinued }: Exempt,
+): PromptTurn {
   if (turn.model !== earlier.model) {
     return { turn: 'broken', at: 'model', by: turn.askedModel === earlier.askedModel ? 'settings' : 'client' };
   }
   const { difference } = sent;
   if (difference === undefined) return { turn: 'extended' };
-  const isClientSame = client.chain.others === earlier.client.others && hasSameInput(client, plan);
+  const hasSameInput = isContinued || client.index >= 0;
+  const hasSameTools = client.chain.tools.digest === earlier.client.tools.digest;
+  const isClientSame = client.chain.others === earlier.client.others && hasSameTools && hasSameInput;
   // What the client adds without an answer between may be told in the message before it.
-  const isOfClient = !isClientSame || difference.isLast || plan.compaction !== undefined;
+  const isOfClient = !isClientSame || difference.isLast || isCompacted;
   const by = isOfClient ? 'client' : turn.stamp === earlier.stamp ? 'gateway' : 'settings';
   return { turn: 'broken', at: difference.at, by };
-}
-
-/** What a response continues is not in the body, and is as it was. */
-function hasSameInput({ index, difference }: ReadPrompt, { continues }: PromptPlan): boolean {
-  return difference === undefined ? index >= 0 || continues !== undefined : false;
 }

@@ -113,6 +113,13 @@ describe('requests', () => {
     expect(stdout).to.match(/^error +upstream_timeout: The backend did not answer in time\.$/m);
   });
 
+  it('says where the prompt parts from the turn before, and who changed it', async () => {
+    const { requestId } = await accept();
+    await store.finish(requestId, newOutcome({ promptTurn: { turn: 'broken', at: 'message 3 of 12', by: 'client' } }));
+    const { stdout } = await run(`requests show ${requestId}`, { env });
+    expect(stdout).to.match(/^prompt cache +3 tokens, broken at message 3 of 12 by the client$/m);
+  });
+
   it('marks a request as cancelled, and says what comes of it', async () => {
     const { requestId } = await accept();
     const { status, stdout, stderr } = await run(`requests cancel ${requestId}`, { env });

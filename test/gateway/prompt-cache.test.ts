@@ -10,6 +10,7 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import type { TestSettings } from '../support/settings.ts';
+import { speakTo } from '../support/web-socket.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
 const READ = { ...USAGE, prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 640 } };
@@ -120,6 +121,21 @@ describe('the prefix cache of a backend', () => {
     write('m-2', 'openai');
     gateway?.reload();
     expect(await ask(session)).to.include(BROKEN('message 4 of 6', 'settings'));
+  });
+
+  it('is watched over a WebSocket, where a client sends only what is new', async () => {
+    await open();
+    const speaker = await speakTo(gateway?.url ?? '');
+    const ask = async (request: object): Promise<string> => {
+      const last = [await speaker.ask({ type: 'response.create', model: 'm', ...request })].flat().at(-1);
+      return last !== undefined && 'response' in last ? last.response.id : expect.fail('there is no response');
+    };
+    const first = await ask({ input: 'Hello' });
+    const second = await ask({ input: 'Look.', previous_response_id: first });
+    expect((await caller.final(first)).cache).to.include(WHOLE('first'));
+    expect((await caller.final(second)).cache).to.include(WHOLE('extended'));
+    speaker.close();
+    await speaker.closed;
   });
 
   it('is watched for chat completions as well', async () => {

@@ -14,6 +14,8 @@ interface Asked {
   readonly dialect?: string;
   readonly leftOut?: readonly string[];
   readonly input?: readonly unknown[];
+  /** On a WebSocket. */
+  readonly continues?: object;
   readonly usage?: Usage;
 }
 
@@ -41,7 +43,11 @@ describe('the turns of a conversation', () => {
     const { messages, caller = 'Ada', session = 'a session', backend = 'a', dialect = 'generic', leftOut = [] } = asked;
     const body = Buffer.from(JSON.stringify({ model: 'm', input: asked.input ?? messages }));
     const prompt = (asked.turns ?? turns).open(
-      { caller: { identity: [caller] } as never, body: { bytes: body } },
+      {
+        caller: { identity: [caller] } as never,
+        body: { bytes: body },
+        ...(asked.continues && { continues: asked.continues }),
+      },
       { endpoint: 'responses', model: 'm', conversation: digestOf(session) },
     );
     prompt.asked({ name: backend, upstreamDialect: dialect });
@@ -66,6 +72,13 @@ describe('the turns of a conversation', () => {
     const at = 'message 3 of 5';
     const longer = [...input, user('Go on.')];
     expect(turnOf({ messages, input: longer })).to.deep.equal({ turn: 'broken', at, by: 'gateway' });
+  });
+
+  it('is not the client that broke it where it sends no more than what is new', () => {
+    ask({ messages: [...SECOND, assistant('I see.')], input: FIRST });
+    const messages = [...FIRST, assistant('Changed on the way'), user('Look.'), assistant('I see.'), user('Go on.')];
+    const broken = turnOf({ messages, input: [user('Go on.')], continues: {} });
+    expect(broken).to.include({ turn: 'broken', by: 'gateway' });
   });
 
   it('is the settings that broke it where another dialect or a refused field explains it', () => {
