@@ -122,7 +122,7 @@ function conversation(): fc.Arbitrary<Conversation> {
         tool: fc.constant(tool),
         index: fc.constant(index),
         // The id says which call this is, among all of the conversation.
-        id: fc.uuid().map((id) => `call_${id}`),
+        id: fc.noShrink(fc.uuid()).map((id) => `call_${id}`),
         arguments: ARGUMENTS[tool.kind],
       }),
     );

@@ -9,6 +9,8 @@ import { unreachable } from '../errors.ts';
 import { createPairReader, toWellFormedJson } from '../well-formed.ts';
 
 export interface CallWriter {
+  /** Whether the client has been told of the item before `close`. */
+  readonly hasItem: boolean;
   write(delta: string): void;
   close(status: OutputItem['status']): void;
 }
@@ -50,6 +52,7 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
     log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
   }
   return {
+    hasItem: true,
     write: (delta) => write(pairs.feed(delta)),
     close(status) {
       write(pairs.end());
@@ -79,6 +82,7 @@ function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWr
     if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
   }
   return {
+    hasItem: true,
     write: (delta) => emitText(pairs.feed(reader.feed(delta))),
     close(status) {
       emitText(pairs.feed(reader.end()) + pairs.end());
@@ -100,6 +104,7 @@ const BUILT_IN_PREFIXES: { readonly [Kind in BuiltInKind]: ItemIdPrefix } = {
 function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): CallWriter {
   let whole = '';
   return {
+    hasItem: false,
     write(delta) {
       whole += delta;
     },

@@ -97,10 +97,15 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     if (delta !== '' && call.writer !== undefined && call.writer !== 'withheld') call.writer.write(delta);
   }
 
-  /** The real arguments may come in the place of a placeholder, also after pieces of other calls. */
+  /**
+   * The real arguments may come in the place of a placeholder, also after pieces of other calls. A call
+   * without an item cannot wait for them, because the item of the next call would come before its own.
+   */
   function closeComplete(): void {
-    for (const call of openCalls())
-      if (call.arguments.isWhole && !call.arguments.isPlaceholder()) close(call, 'completed');
+    for (const call of openCalls()) {
+      const mayGoOn = call.arguments.isPlaceholder() && hasItem(call);
+      if (call.arguments.isWhole && !mayGoOn) close(call, 'completed');
+    }
   }
 
   /** The SDKs of OpenAI join the pieces of a name. */
@@ -150,6 +155,10 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     }
     callIds.add(callId);
     return callId;
+  }
+
+  function hasItem({ writer }: BackendCall): boolean {
+    return writer !== undefined && writer !== 'withheld' && writer.hasItem;
   }
 
   function openCalls(): BackendCall[] {
