@@ -4,6 +4,7 @@ import { createPages } from './pages/pages.ts';
 import type { AcceptedCallers } from './accounts/accepted-callers.ts';
 import { hasNoKeys } from './accounts/keys.ts';
 import { openAccounts } from './accounts/open.ts';
+import type { AddressesOptions } from './backend/addresses.ts';
 import type { ChatBackend } from './backend/chat.ts';
 import { onlyBackend, openBackends } from './backend/open.ts';
 import { openAlerts } from './alerts/open.ts';
@@ -66,7 +67,8 @@ export interface Gateway {
   readonly banner: readonly string[];
 }
 
-export interface GatewayOverrides {
+/** `lookup` finds the addresses of backends. */
+export interface GatewayOverrides extends Pick<AddressesOptions, 'lookup'> {
   readonly store?: Store;
   readonly backend?: ChatBackend;
   readonly acceptedCallers?: AcceptedCallers;
@@ -132,6 +134,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
         apiKeyFile: config.upstreamApiKeyFile,
       }),
     ],
+    ...(overrides.lookup !== undefined && { lookup: overrides.lookup }),
     readKeyFile,
     keyOwner,
     policy,

@@ -9,11 +9,13 @@ import {
   type BackendPolicy,
   type BackendSpec,
   type Route,
+  type RoutedBackend,
   type Routes,
   type Routing,
 } from '../core/routes.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { AskOptions, ChatBackend, ChatRelay } from './chat.ts';
+import type { Addresses } from './addresses.ts';
 import { blameOf, hasRefused } from './choice/blame.ts';
 import { createFailingCallers } from './choice/failing-callers.ts';
 import { createLastCallers } from './choice/last-callers.ts';
@@ -48,6 +50,8 @@ export interface BackendsOptions {
   readonly open: (spec: BackendSpec) => SingleBackend;
   /** Returns the backend with the key that it has at the moment. */
   readonly withCurrentKey?: (spec: BackendSpec) => BackendSpec;
+  /** Without it each backend has the addresses that its connections find. */
+  readonly addresses?: Addresses;
   readonly onChange: (change: BackendChange) => void;
   /** Is called when no connection could be made, and not again for the same reason until an answer has come. */
   readonly onUnreachable?: (spec: BackendSpec, why: NonNullable<ReturnType<typeof unreachableReason>>) => void;
@@ -55,6 +59,7 @@ export interface BackendsOptions {
 
 export interface BackendChange extends RestChange {
   readonly backend: string;
+  readonly address?: string;
   /** Where this one alone rests. */
   readonly model?: string;
 }
@@ -69,7 +74,6 @@ export interface BackendState extends Counts {
   readonly running: number;
   /** Requests that wait for a place here or elsewhere. */
   readonly waiting: number;
-  readonly rests: number;
 }
 
 /** How the requests at a backend have ended. */
@@ -79,6 +83,7 @@ interface Counts {
   readonly failed: number;
   /** The caller went first. */
   readonly cancelled: number;
+  readonly rests: number;
 }
 
 export interface PlaceAsking {
@@ -92,6 +97,8 @@ export interface PlaceAsking {
 
 /** One try of a request, which has a place at a backend. */
 export interface Try {
+  /** Names the replica in a route. */
+  readonly id: string;
   readonly spec: BackendSpec;
   readonly chat: SingleBackend;
   /** A start that took longer than `slowMs` counts as a failure when it comes to rests. */
@@ -158,28 +165,52 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   /** They are no longer in the list, and requests run there. */
   const draining = new Set<Backend>();
   let specs: readonly BackendSpec[] = [];
+  let turns = 0;
   let routes = createRoutes([]);
   replace(first);
+  options.addresses?.onChange(spread);
 
-  function open(first: BackendSpec): Backend {
+  function open(first: BackendSpec, counts: Backend['counts']): Backend {
+    const { name, address } = first;
+    const replica = { backend: name, ...(address !== undefined && { address }) };
     const backend: Backend = {
       spec: first,
       chat: options.open(first),
-      rests: createRests({ nowMs, onChange: (change) => options.onChange({ backend: first.name, ...change }) }),
+      rests: createRests({
+        nowMs,
+        onChange(change) {
+          if (change.state === 'resting' && !('model' in change)) counts.rests += 1;
+          options.onChange({ ...replica, ...change });
+        },
+      }),
       places: createPlaces(() => backend.spec.maxConcurrent, asked),
-      counts: { answered: 0, failed: 0, cancelled: 0 },
+      counts,
       unreachable: undefined,
     };
     return backend;
   }
 
   function replace(named: readonly BackendSpec[]): void {
-    const next = named.map((spec) => options.withCurrentKey?.(spec) ?? spec);
+    specs = named.map((spec) => options.withCurrentKey?.(spec) ?? spec);
+    spread();
+  }
+
+  /** Each address of a name is a backend of its own: it rests, has places and is the first choice by itself. */
+  function spread(): void {
+    const next = specs.flatMap((spec) => replicasOf(spec, options.addresses?.of(spec) ?? []));
     const before = listed;
-    listed = new Map(next.map((spec) => [spec.name, keep(before.get(spec.name), spec) ?? open(spec)]));
-    specs = next;
-    routes = createRoutes(next, (name, model) => {
-      const backend = listed.get(name);
+    const countsOf = (spec: BackendSpec): Backend['counts'] =>
+      [...before.values()].find((known) => known.spec.name === spec.name && isSameServer(known.spec, spec))?.counts ?? {
+        answered: 0,
+        failed: 0,
+        cancelled: 0,
+        rests: 0,
+      };
+    listed = new Map(
+      next.map((spec) => [idOf(spec), keep(before.get(idOf(spec)), spec) ?? open(spec, countsOf(spec))]),
+    );
+    routes = createRoutes(next.map(toRouted), (id, model) => {
+      const backend = listed.get(id);
       return backend !== undefined && backend.places.hasRoom() && backend.rests.isOpenFor(model);
     });
     for (const backend of before.values()) {
@@ -198,7 +229,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   function isListed(backend: Backend): boolean {
-    return listed.get(backend.spec.name) === backend;
+    return listed.get(idOf(backend.spec)) === backend;
   }
 
   function closeIfDone(backend: Backend): void {
@@ -211,10 +242,18 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     signal.throwIfAborted();
     asked.note(caller);
     // Most requests find their first choice free.
-    for (const name of backends) {
-      const backend = tried?.has(name) === true ? undefined : listed.get(name);
+    for (const id of backends) {
+      const backend = tried?.has(id) === true ? undefined : listed.get(id);
       if (backend === undefined || !hasRoomFor(backend, caller)) continue;
       if (backend.rests.isOpenFor(model)) return take(backend, asking);
+    }
+    // A route that names no address, or those of before, takes turns over the ones there are.
+    const others = backends.some((id) => listed.has(id)) ? [] : candidates();
+    for (const [index] of others.entries()) {
+      const backend = others[(index + turns) % others.length];
+      if (backend === undefined || !hasRoomFor(backend, caller) || !backend.rests.isOpenFor(model)) continue;
+      turns += 1;
+      return take(backend, asking);
     }
     const isFirstTry = tried === undefined || tried.size === 0;
     if (allRest()) {
@@ -235,8 +274,9 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
     /** The list may change while the request waits. */
     function candidates(): Backend[] {
-      const all = backends.map((name) => (tried?.has(name) === true ? undefined : listed.get(name)));
-      return all.filter((backend) => backend !== undefined);
+      const known = backends.flatMap((id) => listed.get(id) ?? []);
+      const all = known.length > 0 ? known : [...listed.values()].filter(({ spec }) => isIn(backends, spec));
+      return all.filter(({ spec }) => tried?.has(idOf(spec)) !== true);
     }
 
     /** What others have seen may not hold for this request, so that it is sent all the same. */
@@ -276,6 +316,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     }
 
     return {
+      id: idOf(spec),
       spec,
       chat,
       answered(slowMs) {
@@ -317,7 +358,9 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     const blame = isOfCaller ? 'request' : blameOf(thrown);
     counts[blame === 'request' ? 'answered' : 'failed'] += 1;
     if (blame === 'answer') failing.note(request.caller);
-    rests.failed(request, { thrown, failedElsewhere }, spec.isOnly ? 'request' : blame);
+    if (blame === 'connection' && spec.address !== undefined) options.addresses?.refresh();
+    const isAlone = spec.isOnly && spec.address === undefined;
+    rests.failed(request, { thrown, failedElsewhere }, isAlone ? 'request' : blame);
   }
 
   function tellIfUnreachable(backend: Backend, how: TryEnd): void {
@@ -332,32 +375,27 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       return specs;
     },
     routing: () => ({
-      // A thread needs no addresses and no keys.
-      backends: specs.map(({ name, dialect, upstreamDialect, modelAliases, models, weight }) => ({
-        name,
-        dialect,
-        upstreamDialect,
-        modelAliases,
-        models,
-        weight,
-      })),
+      backends: [...listed.values()].map(({ spec }) => toRouted(spec)),
       unavailable: [...listed.values()]
         .filter(({ places, rests }) => !places.hasRoom() || !rests.own.isOpen())
-        .map(({ spec }) => spec.name),
+        .map(({ spec }) => idOf(spec)),
     }),
     states: () =>
-      [...listed.values(), ...draining].map((backend) => {
-        const { spec, counts, places } = backend;
-        const { own } = backend.rests;
+      [...Map.groupBy([...listed.values(), ...draining], ({ counts }) => counts)].map(([counts, replicas]) => {
+        const open = replicas
+          .filter(isListed)
+          .toSorted((one, other) => one.rests.own.waitMs() - other.rests.own.waitMs());
+        const best = open.find(({ rests }) => rests.own.state === 'up') ?? open[0] ?? replicas[0];
+        if (best === undefined) throw new Error('a group has a replica');
+        const { own } = best.rests;
         return {
-          spec,
-          state: draining.has(backend) ? 'draining' : own.state,
+          spec: best.spec,
+          state: open.length === 0 ? 'draining' : own.state,
           restMs: own.waitMs(),
           reason: own.reason,
-          rests: own.rests,
           ...counts,
-          running: places.running,
-          waiting: queue.count(backend),
+          running: replicas.reduce((sum, { places }) => sum + places.running, 0),
+          waiting: Math.max(...replicas.map((replica) => queue.count(replica))),
         };
       }),
     refusals: {
@@ -365,7 +403,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       forModel: (model) => [...new Set([...listed.values()].flatMap(({ chat }) => chat.refusals.forModel(model)))],
     },
     async count(request, { route, ...asking }) {
-      const backend = listed.get(route.alike[0] ?? '');
+      const backend =
+        listed.get(route.alike[0] ?? '') ?? [...listed.values()].find(({ spec }) => isIn(route.alike, spec));
       if (backend === undefined) return undefined;
       return backend.chat.count(request, { ...asking, headers: withKey(asking.headers, backend.spec) });
     },
@@ -374,9 +413,40 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     connections: () => sumOf([...listed.values()].map(({ chat }) => chat)),
     forwards: { connections: () => sumOf([...listed.values()].map(({ chat }) => chat.forwards)) },
     async close() {
+      options.addresses?.close();
       await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
     },
   };
+}
+
+/** Has no space where its name has no addresses of its own. */
+function idOf({ name, address }: BackendSpec): string {
+  return address === undefined ? name : `${name} ${address}`;
+}
+
+/** Whether a route has the backend, perhaps with addresses that it no longer has. */
+export function isIn(route: readonly string[], { name }: Pick<BackendSpec, 'name'>): boolean {
+  return route.some((id) => id === name || id.startsWith(`${name} `));
+}
+
+function replicasOf(spec: BackendSpec, addresses: readonly string[]): readonly BackendSpec[] {
+  if (addresses.length === 0) return [spec];
+  return addresses.map((address) => ({
+    ...spec,
+    address,
+    get apiKey() {
+      return spec.apiKey;
+    },
+    get headers() {
+      return spec.headers ?? {};
+    },
+  }));
+}
+
+/** A thread needs no addresses and no keys. */
+function toRouted(spec: BackendSpec): RoutedBackend {
+  const { dialect, upstreamDialect, modelAliases, models, weight } = spec;
+  return { name: idOf(spec), dialect, upstreamDialect, modelAliases, models, weight };
 }
 
 function sumOf(pools: readonly Connected[]): ReturnType<Connected['connections']> {

@@ -48,6 +48,8 @@ export interface BackendConnection {
 const PIECE_BYTES = 2 * 1024 * 1024;
 /** Node makes 32 reads of 64 KiB in one turn of the event loop. After so much others have their turn. */
 const TURN_BYTES = 128 * 1024;
+/** What balances connections behind one address gets to decide again. A request that runs is not cut. */
+const MAX_AGE_MS = 300_000;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -69,6 +71,7 @@ export function openPool(origin: string, { reuse = createReuse(), ...options }: 
     // request.
     pipelining: 1,
     allowH2: false,
+    clientTtl: MAX_AGE_MS,
     connect: (_target, callback) => connect(callback),
     headersTimeout: 0,
     bodyTimeout: 0,

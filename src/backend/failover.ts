@@ -2,7 +2,7 @@
 
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
-import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
+import { isIn, type Backends, type PlaceAsking, type SingleBackend, type Try } from './backends.ts';
 import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
 import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';
@@ -101,9 +101,9 @@ export function createFailover(options: FailoverOptions): Failover {
         const place = await beginAgain(placeAsking, tried, failure);
         if (place === undefined) return tellFirst(failure);
         const { spec, chat } = place;
-        tried.add(spec.name);
+        tried.add(place.id);
         // The file may say something else of the backend since the route was chosen.
-        hasMoved ||= !route.alike.includes(spec.name) || spec.upstreamDialect !== route.upstreamDialect;
+        hasMoved ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
         const sent = hasMoved ? await moveTo(place, asking) : first;
         if (sent === undefined) continue;
         tries += 1;

@@ -1,3 +1,4 @@
+import { leadTo, watchAddresses, type AddressesOptions } from './addresses.ts';
 import type { BackendPolicy, BackendSpec, Proxy } from '../core/routes.ts';
 import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
 import { withCurrentKey, type CurrentKeyOptions } from './current-key.ts';
@@ -12,6 +13,7 @@ import { createReuse } from './reuse.ts';
 
 export interface OpenBackendsOptions
   extends
+    Pick<AddressesOptions, 'lookup'>,
     Pick<CurrentKeyOptions, 'readKeyFile'>,
     Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
     Pick<Parameters<typeof createFailover>[0], 'headerHoldMs'> {
@@ -50,6 +52,7 @@ export function openBackends(options: OpenBackendsOptions): {
       ...timeouts,
       baseUrl,
       ...egressOf(spec),
+      ...(spec.address !== undefined && { lookup: leadTo(spec.address) }),
       streamOptions,
       reuse: createReuse(),
       settings: {
@@ -77,11 +80,13 @@ export function openBackends(options: OpenBackendsOptions): {
 
   const backends = createBackends(specs, {
     ...options,
+    addresses: watchAddresses(options),
     withCurrentKey: (spec) => withCurrentKey(spec, options),
     open,
     onChange(change) {
       logChange(change, log);
-      if (change.state === 'resting' && change.model === undefined) options.onRest(change);
+      const isWhole = backends.states().every(({ spec, state }) => spec.name !== change.backend || state !== 'up');
+      if (change.state === 'resting' && change.model === undefined && isWhole) options.onRest(change);
     },
     onUnreachable: (spec, why) =>
       log.error(
@@ -98,8 +103,8 @@ function nameOf({ name, isOnly }: BackendSpec): { readonly backend?: string } {
   return isOnly ? {} : { backend: name };
 }
 
-function logChange({ backend, model, state, restMs, reason }: BackendChange, log: BackendsLog): void {
-  const who = model === undefined ? { backend } : { backend, model };
+function logChange({ backend, address, model, state, restMs, reason }: BackendChange, log: BackendsLog): void {
+  const who = { backend, ...(address !== undefined && { address }), ...(model !== undefined && { model }) };
   if (state === 'resting') log.warn({ ...who, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
   else if (state === 'up') log.info(who, 'the backend answers again');
 }

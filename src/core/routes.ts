@@ -20,6 +20,8 @@ export interface RoutedBackend {
 export interface BackendSpec extends RoutedBackend {
   /** Has no slash at its end. */
   readonly baseUrl: string;
+  /** Where its name has several addresses: the one of this replica, which has the name of the backend all the same. */
+  readonly address?: string;
   /** Null sends the caller's own key, if that is known. */
   readonly apiKey: string | null;
   /** The variable with the key, where the file names one. */

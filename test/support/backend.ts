@@ -93,6 +93,7 @@ export interface ScriptedBackend {
 export async function startScriptedBackend(
   port = 0,
   takesReply: (request: ReceivedRequest) => boolean = () => true,
+  host = '127.0.0.1',
 ): Promise<ScriptedBackend> {
   const requests: ReceivedRequest[] = [];
   const closed: (Closing & { request: ReceivedRequest })[] = [];
@@ -143,7 +144,7 @@ export async function startScriptedBackend(
     await script(createStage(request, res, (bytes) => (bytesSent += bytes)));
   }
 
-  server.listen(port, '127.0.0.1');
+  server.listen(port, host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
