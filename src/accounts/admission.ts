@@ -261,7 +261,6 @@ async function explain(refusal: FundsRefusal, hold: Hold, options: AdmissionOpti
     account: ofGroup ? key.group : key,
     who: ofGroup ? 'the group of the API key' : 'the API key',
     hold,
-    nowMs: options.nowMs(),
     currency: options.prices.present?.currency ?? null,
   });
   return new ApiError(code, { ...(message !== undefined && { message }) });
@@ -272,13 +271,12 @@ interface Shortage {
   readonly account: StoredAccount | null;
   readonly who: string;
   readonly hold: Hold;
-  readonly nowMs: number;
   readonly currency: string | null;
 }
 
 function messageOf(
   code: 'insufficient_credits' | 'spend_limit_exceeded',
-  { account, who, hold, nowMs, currency }: Shortage,
+  { account, who, hold, currency }: Shortage,
 ): string | undefined {
   if (account === null) return undefined;
   const { heldMicro, interruptedCostMicro } = hold;

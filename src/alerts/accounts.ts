@@ -16,7 +16,6 @@ export interface AccountWatch {
 
 export interface AccountWatchOptions {
   readonly store: Pick<Store, 'listSpending'>;
-  readonly nowMs: () => number;
   /**
    * Is called once for each level that an account reaches in a period. Returns whether it could be
    * taken; otherwise it is called again at the next look.
@@ -39,7 +38,7 @@ const MAX_ACCOUNTS = 10_000;
 const MAX_REFUSALS = 1000;
 
 /** Returns what finds the accounts that reach a threshold. */
-export function watchAccounts({ store, nowMs, onReached }: AccountWatchOptions): AccountWatch {
+export function watchAccounts({ store, onReached }: AccountWatchOptions): AccountWatch {
   let refusals = new Set<string>();
   /** By account and kind, of the accounts that the last look found. */
   let known = new Map<string, { readonly period: string; readonly level: number }>();

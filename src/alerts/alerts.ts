@@ -48,7 +48,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   // A series that begins with its first alert would hide it from `increase`.
   if (options.openWebhook !== null) for (const type of TYPES) for (const result of RESULTS) add(type, result, 0);
   const webhook = options.openWebhook?.(count) ?? null;
-  const accounts = watchAccounts({ store, nowMs, onReached: tellFunds });
+  const accounts = watchAccounts({ store, onReached: tellFunds });
   /** When this process has told of what has no period. */
   const told = new Map<string, number>();
   let looking: Promise<void> | undefined;

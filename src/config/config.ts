@@ -8,7 +8,7 @@ import { CONSTANTS, type Constants } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
-import { UTC } from '../core/calendar.ts';
+import { UTC } from '../core/time.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Proxy } from '../core/routes.ts';

@@ -1,7 +1,8 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
-import { createCalendar, UTC } from '../core/calendar.ts';
+import { UTC } from '../core/time.ts';
+import { createCalendar } from '../store/calendar.ts';
 import { createPrices, type Prices } from '../core/money/pricing.ts';
 import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';

@@ -6,3 +6,4 @@ export const DAY_MS = 24 * HOUR_MS;
 export function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
+export const UTC = 'UTC';

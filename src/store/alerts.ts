@@ -1,4 +1,4 @@
-import type { CalendarDay } from '../core/calendar.ts';
+import type { CalendarDay } from './calendar.ts';
 import type { AccountId, GroupId } from '../contract/ids.ts';
 
 export interface AlertStore {

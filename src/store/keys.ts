@@ -1,4 +1,4 @@
-import type { CalendarDay } from '../core/calendar.ts';
+import type { CalendarDay } from './calendar.ts';
 import type { AccountId, GroupId, KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits, RateStanding } from '../core/money/rates.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { percentOf, reachedBy, spendingOf } from '../../src/alerts/spending.ts';
-import { createCalendar, UTC } from '../../src/core/calendar.ts';
+import { UTC } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import type { AccountSpending } from '../../src/store/alerts.ts';
 import { newKeyId } from '../support/keys.ts';
 

@@ -1,8 +1,8 @@
 /** What every engine promises about alerts; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import { createCalendar, UTC } from '../../src/core/calendar.ts';
-import { DAY_MS } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
+import { DAY_MS, UTC } from '../../src/core/time.ts';
 import type { SpendingQuery } from '../../src/store/alerts.ts';
 import type { KeyDraft } from '../../src/store/keys.ts';
 import { USAGE_KEPT_DAYS } from '../../src/store/keys.ts';

@@ -1,5 +1,6 @@
 /** What every engine promises about groups of keys; called by the tests of each. */
-import { createCalendar, UTC } from '../../src/core/calendar.ts';
+import { UTC } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';

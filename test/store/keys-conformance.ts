@@ -1,5 +1,6 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
-import { createCalendar, UTC } from '../../src/core/calendar.ts';
+import { UTC } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { expect } from 'chai';
 import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';

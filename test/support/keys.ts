@@ -1,4 +1,5 @@
-import { createCalendar, UTC } from '../../src/core/calendar.ts';
+import { UTC } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { randomBytes } from 'node:crypto';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';

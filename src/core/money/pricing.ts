@@ -1,7 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, OwnPrice, PriceTable, PriceTier, Usage } from '../../contract/types.ts';
 import type { Reported } from '../reply/usage.ts';
-import { UTC } from '../calendar.ts';
+import { UTC } from '../time.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';
 import { lastPartOf, plainNameOf } from '../model-names.ts';
 import { patternsOf, type Pattern } from '../model-patterns.ts';

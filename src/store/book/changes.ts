@@ -4,7 +4,7 @@
  * all in one transaction.
  */
 import type { AccountId, RequestId } from '../../contract/ids.ts';
-import type { Calendar } from '../../core/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { unreachable } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';

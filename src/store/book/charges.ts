@@ -11,7 +11,7 @@ import {
   type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
-import type { Calendar } from '../../core/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
 import type { RecordRow } from '../rows/records.ts';
 

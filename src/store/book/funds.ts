@@ -1,4 +1,4 @@
-import type { CalendarDay } from '../../core/calendar.ts';
+import type { CalendarDay } from '../calendar.ts';
 import type { Hold } from '../keys.ts';
 
 /** The sums belong to the latest day and month that have a charge, as `CalendarDay` counts them. */

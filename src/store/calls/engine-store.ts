@@ -1,7 +1,7 @@
-import { createCalendar, UTC } from '../../core/calendar.ts';
+import { createCalendar } from '../calendar.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, UTC } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
 import { namesOf, type Identity } from '../../identity/identities.ts';

@@ -1,5 +1,5 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
-import type { Calendar, CalendarDay } from '../../core/calendar.ts';
+import type { Calendar, CalendarDay } from '../calendar.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
@@ -124,8 +124,8 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
       const found = await queue.call(['listGroups', limit + 1, after ?? null, filter], LOOKUP);
       if (found === null) return undefined;
       const { rows, hasMore } = toPage(found, limit);
-      const nowMs = clock();
-      return { groups: rows.map((row) => toStoredGroup(row, today())), hasMore };
+      const day = today();
+      return { groups: rows.map((row) => toStoredGroup(row, day)), hasMore };
     },
     async updateGroup(groupId, change) {
       return toGroup(refuseConflict('group', await queue.call(['updateGroup', groupId, change])));

@@ -9,7 +9,7 @@ import type { Hold } from '../keys.ts';
 import { isOver } from '../queue/deadline.ts';
 import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
 import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
-import type { Calendar } from '../../core/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';

@@ -1,5 +1,5 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
-import type { CalendarDay } from '../../core/calendar.ts';
+import type { CalendarDay } from '../calendar.ts';
 import type { AccountSpending } from '../alerts.ts';
 import { spentAt, type Funds, type SpendLimits } from '../book/funds.ts';
 

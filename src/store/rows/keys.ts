@@ -1,6 +1,6 @@
 import type { GroupId, KeyId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
-import type { CalendarDay } from '../../core/calendar.ts';
+import type { CalendarDay } from '../calendar.ts';
 import type {
   GroupChange,
   GroupDraft,

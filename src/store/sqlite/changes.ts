@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
-import type { Calendar } from '../../core/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';

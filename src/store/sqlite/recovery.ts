@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Calendar } from '../../core/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { prepareCharges } from '../book/charges.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type UnfinishedRow } from '../rows/records.ts';

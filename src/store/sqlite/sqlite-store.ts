@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { UTC } from '../../core/calendar.ts';
+import { UTC } from '../../core/time.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import type { RemoteEngine } from '../queue/operations.ts';

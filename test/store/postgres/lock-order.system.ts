@@ -3,7 +3,8 @@
  * later may be locked yet, in whichever order the batch names them. So no two gateways ever wait for each other in a circle.
  */
 import { expect } from 'chai';
-import { createCalendar, UTC } from '../../../src/core/calendar.ts';
+import { UTC } from '../../../src/core/time.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';

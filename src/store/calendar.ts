@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 
 /** A day of a time zone, and the month that it is in. It may have 23 or 25 hours. */
 export interface CalendarDay {
@@ -71,5 +71,3 @@ export function createCalendar(timeZone: string): Calendar {
 }
 
 const FURTHEST_MS = 16 * HOUR_MS;
-
-export const UTC = 'UTC';
