@@ -39,9 +39,8 @@ function audio(heard: number, spoken: number): object {
 
 const LISTS: readonly List[] = [
   {
-    // openai.com/api-priority-processing (GPT-5.4 without long context) and developers.openai.com
-    // (models/gpt-5.4), read 2026-11-28. The rows of flex and above 272,000 tokens are from reports of
-    // the list of June 2026 (half; twice the input and 1.5 times the output), not from the list itself.
+    // openai.com/api-priority-processing (GPT-5.4 without long context), read 2026-11-28. The default
+    // tier, flex and the row above 272,000 tokens are as others reported the list of June 2026.
     provider: 'OpenAI',
     model: 'gpt-5.4',
     price: {
