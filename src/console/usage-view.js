@@ -150,6 +150,8 @@ function createDisplay() {
 /** @type {(list: HTMLElement, total: Sums, currency: string | null) => void} */
 function showTotals(list, total, currency) {
   const mean = meanMs(total);
+  /** @param {number} amount */
+  const show = (amount) => (amount === 0 ? null : `${formatCredits(amount)} ${currency ?? ''}`.trim());
   const share = total.requests === 0 ? '' : ` (${((100 * total.failed) / total.requests).toFixed(1)}%)`;
   showFacts(list, [
     ['Requests', formatCount(total.requests)],
@@ -157,8 +159,8 @@ function showTotals(list, total, currency) {
     ['Input tokens', formatShort(total.input_tokens)],
     ['Cached', formatCachedShare(total)],
     ['Output tokens', formatShort(total.output_tokens)],
-    ['Cost', total.cost === 0 ? null : `${formatCredits(total.cost)} ${currency ?? ''}`.trim()],
-    ['Saved by the cache', total.saved === 0 ? null : formatCredits(total.saved)],
+    ['Cost', show(total.cost)],
+    ['Saved by the cache', show(total.saved)],
     ['Mean time', mean === null ? '–' : formatMs(mean)],
   ]);
 }

@@ -38,7 +38,7 @@ export function showUsage(page) {
       { title: 'Failed', kind: 'number', wide: true, cell: failedOf },
       { title: 'Cancelled', kind: 'number', wide: true, cell: ({ cancelled }) => formatCount(cancelled) },
       { title: 'Input tokens', kind: 'number', wide: true, cell: ({ input_tokens }) => formatShort(input_tokens) },
-      { title: 'Cached', kind: 'number', wide: true, cell: formatCachedShare },
+      { title: 'Cached', kind: 'number', wide: 'very', cell: formatCachedShare },
       { title: 'Output tokens', kind: 'number', wide: true, cell: ({ output_tokens }) => formatShort(output_tokens) },
       { title: 'Mean time', kind: 'number', wide: true, cell: meanOf },
     ],

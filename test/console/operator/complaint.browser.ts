@@ -73,11 +73,11 @@ describe('the complaint of a team over its budget', () => {
 
     const page = await scene.openOperator('groups?search=team-07');
     await page.getByRole('link', { name: 'team-07' }).click();
-    await page.getByText('0.00485 of 0.0049', { exact: true }).waitFor();
+    await page.getByText(/^0\.00485 of 0\.0049, resets /).waitFor();
     await page.getByRole('button', { name: 'Change' }).click();
     await page.getByRole('dialog').getByLabel('Spending per day').fill('1');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('0.00485 of 1.00', { exact: true }).waitFor();
+    await page.getByText(/^0\.00485 of 1\.00, resets /).waitFor();
     expect((await ask()).status).to.equal(200);
   });
 });

@@ -9,7 +9,7 @@ describe('the prices and limits of the operator', () => {
     const page = await scene.openOperator('prices');
     const row = page.getByRole('row', { name: 'priced*' });
     await row.waitFor();
-    expect(await row.getByRole('cell').allInnerTexts()).to.deep.equal(['priced*', '2', '1', '2', '10']);
+    expect(await row.getByRole('cell').allInnerTexts()).to.deep.equal(['priced*', '2.00', '1.00', '2.00', '10.00']);
     await page.getByText('USD per million tokens').waitFor();
     await page.getByLabel('Find a model').fill('PRICED');
     expect(await page.getByRole('row').count()).to.equal(2);
