@@ -132,7 +132,14 @@ describe('the gateway whose store is in trouble', () => {
           expect(await readTold(refused)).to.deep.equal({ status: 503, code: 'store_unavailable' });
           expect(refused.headers.get('x-should-retry'), 'another attempt may succeed').to.equal(null);
           const checks = await refusalOf(readiness());
-          expect(checks).to.deep.equal({ status: 503, accepting: true, store: false, secret: true, backend: true });
+          expect(checks).to.deep.equal({
+            status: 503,
+            accepting: true,
+            store: false,
+            secret: true,
+            backend: true,
+            connections: true,
+          });
           expect((await caller.get('/healthz')).status).to.equal(200);
           expect(backend.requests.length).to.equal(asked);
 

@@ -3,12 +3,13 @@
  * database through it. Its parent asks over the same line as a worker does.
  */
 import { openSqliteStore, type StoreClient, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { StoreOptions } from '../../src/store/open.ts';
 import { openRpc } from '../../src/rpc/rpc.ts';
 import './patient.ts';
 
 export type HostService = {
   /** Undefined keeps everything in memory. Returns the number of the guest. */
-  readonly open: (file: string | undefined) => Promise<number>;
+  readonly open: (file: string | undefined, zone: Pick<StoreOptions, 'timeZone'>) => Promise<number>;
   readonly run: (guest: number, ...batch: Parameters<StoreClient['run']>) => ReturnType<StoreClient['run']>;
   /** As if the guest were dead. */
   readonly close: (guest: number) => Promise<void>;
@@ -19,8 +20,8 @@ const open = new Map<number, { readonly store: SqliteStore; readonly guest: Stor
 let last = 0;
 
 const service: HostService = {
-  async open(file) {
-    const store = await openSqliteStore({ file, clock: Date.now, log: SILENT });
+  async open(file, zone) {
+    const store = await openSqliteStore({ ...zone, file, clock: Date.now, log: SILENT });
     last += 1;
     open.set(last, { store, guest: store.admit() });
     return last;

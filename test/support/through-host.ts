@@ -21,7 +21,9 @@ export function startHost(): Host {
   return {
     async open({ databaseUrl, recordRetentionDays: _days, ...options }) {
       const location = locateDatabase(databaseUrl);
-      const guest = await host.ask('open', location.kind === 'file' ? location.path : undefined);
+      const { timeZone } = options;
+      const zone = timeZone === undefined ? {} : { timeZone };
+      const guest = await host.ask('open', location.kind === 'file' ? location.path : undefined, zone);
       const store = openClientStore({ ...options, run: (...batch) => host.ask('run', guest, ...batch) });
       // As at every start; where it fails it has to wait.
       await store.recover().catch(() => undefined);

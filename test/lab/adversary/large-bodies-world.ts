@@ -39,6 +39,7 @@ export type Shape =
   | 'tools'
   | 'fields'
   | 'chat fields'
+  | 'chat letters'
   | 'updates'
   | 'nested'
   | 'numbers'
@@ -141,12 +142,13 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   answer: askFor('answer'),
   pieces: askFor('pieces'),
   letters: askFor('letters'),
+  'chat letters': (bytes) => ({ messages: [{ role: 'user', content: `letters of ${bytes} bytes` }] }),
   tokens: askFor('tokens'),
   'tokens at once': askFor('tokens at once'),
   details: askFor('details'),
   'details at once': askFor('details at once'),
   fields: (bytes) => ({ input: 'Hello', ...fieldsOf(bytes) }),
-  'chat fields': (bytes) => ({ messages: [HELLO], ...fieldsOf(bytes) }),
+  'chat fields': (bytes) => ({ messages: [HELLO], logit_bias: fieldsOf(bytes) }),
   updates: (bytes) => ({
     input: [...many(bytes / 70, { type: 'configuration_update' }), HELLO],
     ...fieldsOf(bytes / 2),

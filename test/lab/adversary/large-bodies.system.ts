@@ -63,7 +63,7 @@ const CROWDED: Readonly<Record<string, Kind & { readonly bytes: number }>> = {
   'events of one letter': { path: RESPONSES, shape: 'letters', fields: { stream: true }, bytes: 4e6 },
   'events of one letter of a managed chat': {
     path: CHAT,
-    shape: 'letters',
+    shape: 'chat letters',
     fields: { stream: true },
     bytes: 4e6,
     isManaged: true,
@@ -96,7 +96,7 @@ const DENSE: Readonly<Record<string, Kind>> = {
     frames: 1,
   },
   'unknown fields to count': { path: `${RESPONSES}/input_tokens`, shape: 'fields' },
-  'unknown fields of a managed chat': { path: CHAT, shape: 'chat fields', isManaged: true },
+  'names of tokens of a managed chat': { path: CHAT, shape: 'chat fields', isManaged: true },
   'configuration updates': { path: RESPONSES, shape: 'updates' },
   numbers: { path: RESPONSES, shape: 'numbers' },
   'empty objects': { path: RESPONSES, shape: 'objects' },

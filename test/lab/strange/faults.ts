@@ -31,7 +31,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'core/reply/chunk.ts',
     right: "text(delta['reasoning_content']) || text(delta['reasoning']) ||",
     wrong: "text(delta['reasoning_content']) + text(delta['reasoning']) ||",
-    within: 800,
+    within: 8000,
   },
   {
     name: 'zeros that count in the place of the usage before them',
