@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import { hostNameOf } from '../core/host-name.ts';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
 
@@ -80,8 +81,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
 
   /** Returns what went wrong. */
   async function post(id: string, body: string): Promise<string | undefined> {
-    const fault =
-      options.proxy === undefined ? addressFault(new URL(url).hostname.replace(/^\[|\]$/g, ''), url) : proxyFault(url);
+    const fault = options.proxy === undefined ? addressFault(hostNameOf(new URL(url)), url) : proxyFault(url);
     if (fault !== undefined) return fault;
     const timestamp = String(Math.floor(options.nowMs() / 1000));
     const late = new AbortController();

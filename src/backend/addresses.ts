@@ -1,6 +1,7 @@
 /** Keeps what the names of backends lead to, since the pods behind a name come and go. */
 
 import { isIP, type LookupFunction } from 'node:net';
+import { hostNameOf } from '../core/host-name.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { lookUp } from './lookup.ts';
 
@@ -43,7 +44,7 @@ export function watchAddresses({ lookup = lookUp, everyMs = EVERY_MS }: Addresse
 
   return {
     of({ baseUrl, proxy }) {
-      const name = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '');
+      const name = hostNameOf(new URL(baseUrl));
       // A proxy looks names up by itself.
       if (proxy !== undefined || isIP(name) !== 0) return [];
       const addresses = known.get(name);
