@@ -1,6 +1,5 @@
 /** Keeps the backends: who has a place, who rests, and which one a request gets. */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Connected } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
@@ -9,7 +8,6 @@ import {
   type BackendPolicy,
   type BackendSpec,
   type Route,
-  type RoutedBackend,
   type Routes,
   type Routing,
 } from '../core/routes.ts';
@@ -27,7 +25,7 @@ import { unreachableReason } from './connection-failures.ts';
 import type { Forward } from './forward/forward.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { KnownRefusals } from './refused-fields.ts';
-import { egressOf } from './outbound.ts';
+import { idOf, isIn, isSameServer, replicasOf, toRouted } from './replicas.ts';
 import { withKey, type KeyOwner } from './request-headers.ts';
 
 export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
@@ -419,54 +417,12 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   };
 }
 
-/** Has no space where its name has no addresses of its own. */
-function idOf({ name, address }: BackendSpec): string {
-  return address === undefined ? name : `${name} ${address}`;
-}
-
-/** Whether a route has the backend, perhaps with addresses that it no longer has. */
-export function isIn(route: readonly string[], { name }: Pick<BackendSpec, 'name'>): boolean {
-  return route.some((id) => id === name || id.startsWith(`${name} `));
-}
-
-function replicasOf(spec: BackendSpec, addresses: readonly string[]): readonly BackendSpec[] {
-  if (addresses.length === 0) return [spec];
-  return addresses.map((address) => ({
-    ...spec,
-    address,
-    get apiKey() {
-      return spec.apiKey;
-    },
-    get headers() {
-      return spec.headers ?? {};
-    },
-  }));
-}
-
-/** A thread needs no addresses and no keys. */
-function toRouted(spec: BackendSpec): RoutedBackend {
-  const { dialect, upstreamDialect, modelAliases, models, weight } = spec;
-  return { name: idOf(spec), dialect, upstreamDialect, modelAliases, models, weight };
-}
-
 function sumOf(pools: readonly Connected[]): ReturnType<Connected['connections']> {
   const all = pools.map((pool) => pool.connections());
   return {
     busy: all.reduce((sum, { busy }) => sum + busy, 0),
     idle: all.reduce((sum, { idle }) => sum + idle, 0),
   };
-}
-
-function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
-  return (
-    one.baseUrl === other.baseUrl &&
-    one.apiKeyEnv === other.apiKeyEnv &&
-    one.apiKeyFile === other.apiKeyFile &&
-    // A key in a file changes while the backend stays.
-    (one.apiKeyFile !== undefined || one.apiKey === other.apiKey) &&
-    one.upstreamDialect === other.upstreamDialect &&
-    isDeepStrictEqual([one.timeouts, egressOf(one)], [other.timeouts, egressOf(other)])
-  );
 }
 
 function noneAvailable(candidates: readonly Backend[], model: string): ApiError {

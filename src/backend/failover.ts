@@ -2,7 +2,8 @@
 
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
-import { isIn, type Backends, type PlaceAsking, type SingleBackend, type Try } from './backends.ts';
+import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
+import { isIn } from './replicas.ts';
 import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
 import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';

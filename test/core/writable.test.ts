@@ -13,6 +13,7 @@ const MADE_ONCE = [
   'backend/choice/queue.ts',
   'backend/choice/rest.ts',
   'backend/current-key.ts',
+  'backend/replicas.ts',
   'config/current-files.ts',
   'gateway.ts',
   'process/workers/primary.ts',
