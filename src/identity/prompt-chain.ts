@@ -23,11 +23,8 @@ interface Part {
 }
 
 /** The first part that differs from the earlier prompt. */
-export type PromptPlace = 'tools' | 'instructions' | 'message';
-
 export interface PromptDifference {
-  readonly place: PromptPlace;
-  /** In words, such as `message 3 of 12`. */
+  /** `tools`, `instructions`, or such as `message 3 of 12`. */
   readonly at: string;
   /** Whether only the last message of the earlier prompt differs. */
   readonly isLast: boolean;
@@ -161,8 +158,7 @@ function compare(
   const earlier = whole ?? before.find((one) => isOfOneConversation(one, chain));
   if (earlier === undefined) return { index: -1 };
   const index = before.indexOf(earlier);
-  if (earlier.tools.digest !== chain.tools.digest)
-    return { index, difference: { place: 'tools', at: 'tools', isLast: false } };
+  if (earlier.tools.digest !== chain.tools.digest) return { index, difference: { at: 'tools', isLast: false } };
   return whole === undefined ? { index, difference: firstDifference(earlier, chain) } : { index };
 }
 
@@ -180,8 +176,7 @@ function tagAt({ tags }: PromptChain, at: number): string {
 function firstDifference(earlier: PromptChain, chain: PromptChain): PromptDifference {
   let at = 0;
   while (at < earlier.count && TAG * at < earlier.tags.length && tagAt(earlier, at) === tagAt(chain, at)) at += 1;
-  if (at < Math.max(earlier.leading, chain.leading))
-    return { place: 'instructions', at: 'instructions', isLast: false };
+  if (at < Math.max(earlier.leading, chain.leading)) return { at: 'instructions', isLast: false };
   const later = TAG * at < earlier.tags.length ? '' : ' or later';
-  return { place: 'message', at: `message ${at + 1} of ${earlier.count}${later}`, isLast: at === earlier.count - 1 };
+  return { at: `message ${at + 1} of ${earlier.count}${later}`, isLast: at === earlier.count - 1 };
 }
