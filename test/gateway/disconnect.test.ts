@@ -5,7 +5,7 @@ import { startScriptedBackend, type Script, type ScriptedBackend } from '../supp
 import { collectGarbage } from '../support/garbage.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { passUntil, useHeldTime } from '../support/held-time.ts';
-import { kernelMayTake, kernelTakes } from '../support/kernel.ts';
+import { kernelMayTake } from '../support/kernel.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
@@ -186,10 +186,11 @@ describe('a client that goes away', () => {
         await gateway.close();
         const limits = { MAX_BODY_BYTES: '1000', MAX_BODY_BYTES_IN_FLIGHT: '1000' };
         gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...limits });
-        const words = `data: ${JSON.stringify(chunkOf({ content: 'x'.repeat(100) }))}\n\n`;
-        // Each takes more bytes in the reply.
-        const text = words.repeat(Math.ceil((await kernelTakes()) / 100));
-        backend.reply({ text, headers: { 'content-type': 'text/event-stream' } });
+        const words = chunkOf({ content: 'x'.repeat(100) });
+        const piece = Array.from({ length: 500 }, () => words);
+        backend.reply(async ({ sse }) => {
+          while (await sse(...piece));
+        });
         const socket = send(STREAM);
         socket.pause();
         await lastRecord();

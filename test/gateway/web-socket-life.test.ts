@@ -11,7 +11,7 @@ import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
 import type { ResponseEvent } from '../../src/contract/types.ts';
 import type { Script } from '../support/backend.ts';
 import { passUntil, useHeldTime } from '../support/held-time.ts';
-import { kernelMayTake, kernelTakes } from '../support/kernel.ts';
+import { kernelMayTake } from '../support/kernel.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived, until, untilSteady } from '../support/time.ts';
@@ -403,11 +403,10 @@ describe('the life of a WebSocket', () => {
     const speaker = await scene.open();
     // JSON needs six bytes for each of its characters, so that a text within the limit does not fit into most buffers.
     const piece = '\u0001'.repeat(16 * 1024);
-    const bytes = 6 * piece.length;
-    const pieces = Math.min(240, Math.ceil((2 * (await kernelTakes()) + 1024 * 1024) / bytes));
+    const said = { pieces: 0, isEnough: false };
     scene.backend.reply(async ({ start, sse, end }) => {
       start();
-      for (let count = 0; count < pieces; count++) await sse(text(piece));
+      for (; said.pieces < 240 && !said.isEnough; said.pieces++) await sse(text(piece));
       await sse(finish('stop'), usageChunk, '[DONE]');
       end();
     });
@@ -415,9 +414,10 @@ describe('the life of a WebSocket', () => {
     const first = await speaker.next();
     speaker.ws.pause();
     await untilSteady(() => scene.backend.bytesSent);
+    said.isEnough = true;
     speaker.ws.resume();
     const others = (await speaker.answer()) as readonly ResponseEvent[];
-    expect(responseOf([first as ResponseEvent, ...others]).output_text).to.have.lengthOf(pieces * piece.length);
+    expect(responseOf([first as ResponseEvent, ...others]).output_text).to.have.lengthOf(said.pieces * piece.length);
   });
 });
 
