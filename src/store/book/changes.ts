@@ -4,7 +4,6 @@
  * all in one transaction.
  */
 import type { AccountId, RequestId } from '../../contract/ids.ts';
-import type { Calendar } from '../calendar.ts';
 import { unreachable } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import type { Hold } from '../keys.ts';
@@ -15,14 +14,15 @@ import {
   isFinal,
   isUnconfirmed,
   toDiscardedRow,
+  toWhole,
+  type BegunRow,
   type CancelRow,
   type DraftRow,
   type IdempotencyRow,
   type OutcomeRow,
   type RecordRow,
 } from '../rows/records.ts';
-import { prepareCharges, type PaidRow } from './charges.ts';
-import type { OpenUnit } from './unit-of-work.ts';
+import type { Charges, PaidRow } from './charges.ts';
 
 const NAMES = [
   'accept',
@@ -60,13 +60,12 @@ export interface Needed {
 
 export interface Loaded {
   /** Those that were asked for and exist, and those of the drafts that nothing repeats. */
-  readonly records: ReadonlyMap<RequestId, RecordRow>;
-  readonly originals: ReadonlyMap<RequestId, RecordRow>;
+  readonly records: ReadonlyMap<RequestId, BegunRow>;
+  readonly originals: ReadonlyMap<RequestId, BegunRow>;
   /** The drafts whose callers have been refused meanwhile. */
   readonly late: ReadonlySet<RequestId>;
-  /** Reads the accounts, and has what must be written of them. */
-  readonly unit: OpenUnit;
-  readonly calendar: Calendar;
+  /** Of the unit of work, which reads the accounts and has what must be written of them. */
+  readonly charges: Charges;
 }
 
 /** What the transaction must write of the records, beside what its unit of work has. */
@@ -119,9 +118,7 @@ export function neededBy(changes: readonly Change[]): Needed {
 }
 
 /** Decides the changes in their order: each sees what those before it have changed. */
-export function decide(changes: readonly Change[], { originals, late, unit, calendar, ...loaded }: Loaded): Decided {
-  const charges = prepareCharges(unit, calendar);
-  const records = new Map(loaded.records);
+export function decide(changes: readonly Change[], { records, originals, late, charges }: Loaded): Decided {
   const changed = new Map<RequestId, RecordRow>();
   const removed = new Set<RequestId>();
   const freed = new Set<RequestId>();
@@ -164,7 +161,7 @@ export function decide(changes: readonly Change[], { originals, late, unit, cale
       return 'late';
     }
     const original = originals.get(requestId);
-    return original === undefined ? null : (records.get(original.requestId) ?? original);
+    return original === undefined ? null : toWhole(find(original.requestId) ?? original);
   }
 
   /** A duplicate comes first, because it is answered even when the funds are used up. */
@@ -173,7 +170,7 @@ export function decide(changes: readonly Change[], { originals, late, unit, cale
     const repeated = accept(draft);
     if (repeated === 'late') return { kind: 'late', rates: null };
     if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
-    const held = charges.takeHold(requestId, hold, createdAtMs, records.get(requestId)?.groupId);
+    const held = charges.takeHold(requestId, hold, createdAtMs, find(requestId)?.groupId);
     if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };
     const refusal: PaidRow = { kind: held.refused, ofGroup: held.ofGroup, rates: held.rates };
     refused.set(requestId, refusal);
@@ -182,12 +179,12 @@ export function decide(changes: readonly Change[], { originals, late, unit, cale
   }
 
   function finish(outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus | null {
-    const record = records.get(outcome.requestId);
+    const record = find(outcome.requestId);
     if (record === undefined) return null;
     return isFinal(record) ? record.status : end(record, outcome, correction);
   }
 
-  function end(record: RecordRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
+  function end(record: BegunRow, outcome: OutcomeRow, correction: RateCorrection | null): RecordStatus {
     const closed = closeRecord(record, outcome);
     write(closed);
     if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freed.add(record.requestId);
@@ -197,33 +194,33 @@ export function decide(changes: readonly Change[], { originals, late, unit, cale
   }
 
   function record(draft: DraftRow, outcome: OutcomeRow): 'late' | null {
-    const begun = accept(draft) === 'late' ? undefined : records.get(draft.requestId);
+    const begun = accept(draft) === 'late' ? undefined : find(draft.requestId);
     if (begun === undefined) return 'late';
     end(begun, outcome, null);
     return null;
   }
 
   function undoRecord(requestId: RequestId): null {
-    const ended = records.get(requestId);
+    const ended = find(requestId);
     if (ended === undefined) return null;
-    charges.undoEnd(ended);
+    charges.undoEnd(toWhole(ended));
     remove(requestId);
     return null;
   }
 
   function discard(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
-    const record = records.get(requestId);
+    const record = find(requestId);
     if (record === undefined) return null;
     if (isFinal(record)) return record.status;
     if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs), correction);
-    charges.settleHold(record, nowMs);
+    charges.settleHold(toWhole(record), nowMs);
     charges.correctRate(record, correction);
     remove(requestId);
     return null;
   }
 
   function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
-    const record = records.get(requestId);
+    const record = find(requestId);
     if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
     charges.undoEnd(record);
     remove(requestId);
@@ -231,22 +228,24 @@ export function decide(changes: readonly Change[], { originals, late, unit, cale
   }
 
   function requestCancel(requestId: RequestId, nowMs: number, callers?: readonly string[]): CancelRow | null {
-    const record = records.get(requestId);
+    const record = find(requestId);
     if (record === undefined || callers?.includes(record.caller) === false) return null;
     if (isFinal(record)) return { kind: 'final', record };
-    const asked = { ...record, cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
+    const asked = { ...toWhole(record), cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
     write(asked);
     cancelled.add(requestId);
     return { kind: 'asked', record: asked };
   }
 
+  function find(requestId: RequestId): BegunRow | undefined {
+    return removed.has(requestId) ? undefined : (changed.get(requestId) ?? records.get(requestId));
+  }
+
   function write(record: RecordRow): void {
-    records.set(record.requestId, record);
     changed.set(record.requestId, record);
   }
 
   function remove(requestId: RequestId): void {
-    records.delete(requestId);
     changed.delete(requestId);
     removed.add(requestId);
   }

@@ -13,7 +13,7 @@ import {
 } from '../../core/money/rates.ts';
 import type { Calendar } from '../calendar.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
-import type { RecordRow } from '../rows/records.ts';
+import type { BegunRow, RecordRow } from '../rows/records.ts';
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
@@ -32,6 +32,8 @@ export type PaidRow =
 type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
 
 type Payers = readonly [key: Account] | readonly [key: Account, group: Account];
+
+export type Charges = ReturnType<typeof prepareCharges>;
 
 interface NotHeld<Why> {
   readonly refused: Why;
@@ -62,7 +64,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     return 'refused' in payers ? payers : { refused: null, ofGroup: false, rates: count(payers, tokens, atMs) };
   }
 
-  function correctRate(record: RecordRow, correction: RateCorrection | null): void {
+  function correctRate(record: BegunRow, correction: RateCorrection | null): void {
     if (correction === null) return;
     for (const account of payersOf(record)) {
       const counts = correctTokens(account, correction);
@@ -138,7 +140,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
   }
 
   /** Either may have been deleted meanwhile, with its ledger. */
-  function payersOf({ key, groupId }: RecordRow): readonly Account[] {
+  function payersOf({ key, groupId }: BegunRow): readonly Account[] {
     const payers = [key === null ? undefined : funds.of(key), groupId === null ? undefined : funds.find(groupId)];
     return payers.filter((payer) => payer !== undefined);
   }

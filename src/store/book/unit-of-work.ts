@@ -134,5 +134,6 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
 }
 
 function sorted<Row>(rows: ReadonlyMap<string, Row>): readonly Row[] {
+  if (rows.size < 2) return [...rows.values()];
   return [...rows.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
 }

@@ -5,31 +5,57 @@
  */
 import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Needed } from '../book/changes.ts';
+import { prepareCharges } from '../book/charges.ts';
 import type { Hold } from '../keys.ts';
 import { isOver } from '../queue/deadline.ts';
-import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, RECORD_COLUMNS, STATE_COLUMNS } from '../rows/record-columns.ts';
-import { toNewRecord, toPresent, type DraftRow, type IdempotencyRow, type RecordRow } from '../rows/records.ts';
+import {
+  BEGUN_COLUMNS,
+  DRAFT_COLUMNS,
+  fieldsOf,
+  HOLD_COLUMNS,
+  listOf,
+  namesOf,
+  RECORD_COLUMNS,
+  STATE_COLUMNS,
+} from '../rows/record-columns.ts';
+import {
+  isFinal,
+  toNewRecord,
+  toPresent,
+  type BegunRow,
+  type DraftRow,
+  type IdempotencyRow,
+  type RecordRow,
+} from '../rows/records.ts';
 import type { Calendar } from '../calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
 
-const toJsonField =
-  (row: string) =>
-  (field: string, [, type]: readonly [string, string]) =>
-    type === 'text' ? `${row}->>'${field}'` : `(${row}->>'${field}')::${type}`;
+/**
+ * How a statement reads rows that come as lists of these fields. With names, most of what is written and read would be
+ * names.
+ */
+const readsFrom =
+  (row: string, fields: readonly string[]) =>
+  (field: string, [, type]: readonly [string, string] = ['', 'text']) => {
+    const value = `${row}->>${fields.indexOf(field)}`;
+    return type === 'text' ? value : `(${value})::${type}`;
+  };
 
 const { key: _key, groupId: _groupId, ...HELD_COLUMNS } = HOLD_COLUMNS;
 const GIVEN_COLUMNS = { ...DRAFT_COLUMNS, ...HELD_COLUMNS };
+const INSERT_FIELDS = [...fieldsOf(GIVEN_COLUMNS), 'keyId'] as const;
+const ofDraft = readsFrom('d', INSERT_FIELDS);
 
 // A join with `keys` would not keep the order of the drafts.
 const INSERT: Statement = {
   name: 'insert_requests',
   text: `
     INSERT INTO requests (owner, key, group_id, status, ${namesOf(GIVEN_COLUMNS)})
-    SELECT $2, (SELECT seq FROM keys WHERE key_id = d->>'keyId'),
-      (SELECT group_id FROM keys WHERE key_id = d->>'keyId'), 'processing', ${listOf(GIVEN_COLUMNS, toJsonField('d'))}
+    SELECT $2, (SELECT seq FROM keys WHERE key_id = ${ofDraft('keyId')}),
+      (SELECT group_id FROM keys WHERE key_id = ${ofDraft('keyId')}), 'processing', ${listOf(GIVEN_COLUMNS, ofDraft)}
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING request_id AS "requestId", seq, key, group_id AS "groupId"`,
@@ -37,7 +63,12 @@ const INSERT: Statement = {
 
 const LOCK_RECORDS: Statement = {
   name: 'lock_requests',
-  text: `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ANY($1::text[]) ORDER BY seq FOR NO KEY UPDATE`,
+  text: `SELECT ${BEGUN_COLUMNS} FROM requests WHERE request_id = ANY($1::text[]) ORDER BY seq FOR NO KEY UPDATE`,
+};
+
+const READ_ENDED: Statement = {
+  name: 'read_ended_requests',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ANY($1::text[])`,
 };
 
 const FIND_DUPLICATES: Statement = {
@@ -48,14 +79,17 @@ const FIND_DUPLICATES: Statement = {
       SELECT c->>'caller', c->>'idempotencyKey', c->>'body' FROM jsonb_array_elements($1::jsonb) AS c)`,
 };
 
+const WRITE_FIELDS = ['requestId', 'isFreed', ...fieldsOf(STATE_COLUMNS)] as const;
+const ofRecord = readsFrom('r', WRITE_FIELDS);
+
 const WRITE_RECORDS: Statement = {
   name: 'write_requests',
   text: `
     UPDATE requests SET
-      owner = CASE r->>'status' WHEN 'processing' THEN owner END,
-      ${listOf(STATE_COLUMNS, (field, column) => `${column[0]} = ${toJsonField('r')(field, column)}`)},
-      idempotency_key = CASE WHEN (r->>'isFreed')::boolean THEN NULL ELSE idempotency_key END
-    FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = r->>'requestId'`,
+      owner = CASE ${ofRecord('status')} WHEN 'processing' THEN owner END,
+      ${listOf(STATE_COLUMNS, (field, column) => `${column[0]} = ${ofRecord(field, column)}`)},
+      idempotency_key = CASE WHEN (${ofRecord('isFreed')})::boolean THEN NULL ELSE idempotency_key END
+    FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = ${ofRecord('requestId')}`,
 };
 
 const REMOVE_RECORDS: Statement = {
@@ -78,7 +112,10 @@ export async function writeChanges(
 ): Promise<Committable<readonly unknown[]>> {
   const unit = openLockedUnit(connection);
   const loaded = await load(connection, owner, neededBy(changes), unit);
-  const { results, changed, removed, freed, cancelled } = decide(changes, { ...loaded, unit, calendar });
+  const { results, changed, removed, freed, cancelled } = decide(changes, {
+    ...loaded,
+    charges: prepareCharges(unit, calendar),
+  });
   return {
     result: results,
     last: [
@@ -98,7 +135,9 @@ export function writeRecords(
   freed: ReadonlySet<RequestId> = new Set(),
 ): readonly Promise<unknown>[] {
   if (records.length === 0) return [];
-  const rows = records.map((record) => ({ ...record, isFreed: freed.has(record.requestId) }));
+  const rows = records.map((record) => {
+    return WRITE_FIELDS.map((field) => (field === 'isFreed' ? freed.has(record.requestId) : record[field]));
+  });
   return [connection.changes(WRITE_RECORDS, [toJson(rows)])];
 }
 
@@ -142,10 +181,11 @@ async function insert(
   connection: Connection,
   owner: string,
   beginnings: readonly Beginning[],
-): Promise<ReadonlyMap<RequestId, RecordRow>> {
+): Promise<ReadonlyMap<RequestId, BegunRow>> {
   if (beginnings.length === 0) return new Map();
   const rows = beginnings.map(toInsert).sort(byIdempotency);
-  const made = await connection.rows<InsertedRow>(INSERT, [toJson(rows), owner]);
+  const values = rows.map((row) => INSERT_FIELDS.map((field) => row[field]));
+  const made = await connection.rows<InsertedRow>(INSERT, [toJson(values), owner]);
   const inserted = new Map(made.map((row) => [row.requestId, row]));
   return new Map(
     rows.flatMap((row) => {
@@ -175,9 +215,12 @@ function toIdempotency(row: InsertRow): string {
 async function lock(
   connection: Connection,
   requestIds: readonly RequestId[],
-): Promise<ReadonlyMap<RequestId, RecordRow>> {
+): Promise<ReadonlyMap<RequestId, BegunRow>> {
   if (requestIds.length === 0) return new Map();
-  const rows = await connection.rows<RecordRow>(LOCK_RECORDS, [requestIds]);
+  const locked = await connection.rows<BegunRow>(LOCK_RECORDS, [requestIds]);
+  const ended = locked.flatMap((row) => (isFinal(row) ? row.requestId : []));
+  const whole = ended.length === 0 ? [] : await connection.rows<RecordRow>(READ_ENDED, [ended]);
+  const rows = [...locked.filter((row) => !isFinal(row)), ...whole];
   return new Map(rows.map((row) => [row.requestId, row]));
 }
 

@@ -1,6 +1,6 @@
 /** The columns of the table of records by the fields of their rows, from which both engines make their statements. */
 
-import type { DraftRow, RecordRow } from './records.ts';
+import type { BegunRow, DraftRow, RecordRow } from './records.ts';
 
 /** PostgreSQL gets rows as JSON, and casts their fields to these types. */
 type Column = readonly [name: string, type: 'text' | 'bigint' | 'smallint'];
@@ -50,20 +50,28 @@ export const STATE_COLUMNS = {
 
 const { estimatedInputTokens, idempotencyKey: _key, body: _body, ...SHOWN } = DRAFT_COLUMNS;
 const { interruptedCostMicro, ...PAYING } = HOLD_COLUMNS;
-const READ: Columns<keyof RecordRow> = {
+const { status, cancelRequestedAtMs } = STATE_COLUMNS;
+const BEGUN: Columns<keyof BegunRow> = {
   ...SHOWN,
   ...PAYING,
-  ...STATE_COLUMNS,
+  status,
+  cancelRequestedAtMs,
   seq: ['seq', 'bigint'],
   confirmed: ['confirmed', 'smallint'],
 };
+/** A column takes as long to read when it is empty, and of a record that has not ended half of them are. */
+export const BEGUN_COLUMNS = toSelected(BEGUN);
 
-export const RECORD_COLUMNS = toSelected(READ);
+export const RECORD_COLUMNS = toSelected({ ...BEGUN, ...STATE_COLUMNS } satisfies Columns<keyof RecordRow>);
 
-export const UNFINISHED_COLUMNS = toSelected({ ...READ, estimatedInputTokens, interruptedCostMicro });
+export const UNFINISHED_COLUMNS = toSelected({ ...BEGUN, estimatedInputTokens, interruptedCostMicro });
 
 function toSelected(columns: Columns<string>): string {
   return listOf(columns, (field, [name]) => (name === field ? name : `${name} AS "${field}"`));
+}
+
+export function fieldsOf<Field extends string>(columns: Columns<Field>): readonly Field[] {
+  return Object.keys(columns).filter((name): name is Field => name in columns);
 }
 
 export function namesOf(columns: Columns<string>): string {

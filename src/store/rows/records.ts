@@ -26,15 +26,29 @@ export interface IdempotencyRow extends IdempotencyKeyRow {
 
 type Broken = Extract<PromptTurn, { turn: 'broken' }>;
 
-export interface RecordRow {
+/** A record as it begins. Of one that has not ended, this is all there is. */
+export interface BegunRow {
   readonly requestId: RequestId;
   readonly endpoint: StoredRecord['endpoint'];
   readonly model: string;
   readonly stream: 0 | 1;
   readonly status: RecordStatus;
   readonly createdAtMs: number;
-  readonly completedAtMs: number | null;
   readonly cancelRequestedAtMs: number | null;
+  /** Records are numbered in the order of acceptance. */
+  readonly seq: number;
+  readonly caller: string;
+  /** The `seq` of the key that pays; null where the gateway issues no keys. */
+  readonly key: number | null;
+  readonly groupId: GroupId | null;
+  readonly heldMicro: number | null;
+  /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
+  readonly confirmed: 0 | 1 | null;
+}
+
+/** What its end adds. */
+interface EndRow {
+  readonly completedAtMs: number | null;
   readonly inputTokens: number | null;
   readonly cachedTokens: number | null;
   readonly cacheWriteTokens: number | null;
@@ -50,36 +64,13 @@ export interface RecordRow {
   readonly cacheTurn: 'first' | 'extended' | Broken['by'] | null;
   readonly cacheBrokenAt: string | null;
   readonly savedMicro: number | null;
-  /** Records are numbered in the order of acceptance. */
-  readonly seq: number;
-  readonly caller: string;
-  /** The `seq` of the key that pays; null where the gateway issues no keys. */
-  readonly key: number | null;
-  readonly groupId: GroupId | null;
-  readonly heldMicro: number | null;
-  /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
-  readonly confirmed: 0 | 1 | null;
 }
 
-export interface OutcomeRow extends Pick<
-  RecordRow,
-  | 'requestId'
-  | 'status'
-  | 'inputTokens'
-  | 'cachedTokens'
-  | 'cacheWriteTokens'
-  | 'outputTokens'
-  | 'reasoningTokens'
-  | 'totalTokens'
-  | 'usageEstimated'
-  | 'costMicro'
-  | 'incompleteReason'
-  | 'errorCode'
-  | 'upstream'
-  | 'cacheTurn'
-  | 'cacheBrokenAt'
-  | 'savedMicro'
-> {
+export interface RecordRow extends BegunRow, EndRow {}
+
+export interface OutcomeRow extends EndRow {
+  readonly requestId: RequestId;
+  readonly status: RecordStatus;
   readonly completedAtMs: number;
   readonly freesIdempotencyKey: boolean;
 }
@@ -95,7 +86,8 @@ export interface AskedRow {
   readonly isDoubted: 0 | 1;
 }
 
-export function isFinal(record: RecordRow): boolean {
+/** A record that has ended was read as a whole. */
+export function isFinal(record: BegunRow): record is RecordRow {
   return record.status !== 'processing';
 }
 
@@ -111,14 +103,15 @@ export function isUnconfirmed({ status, errorCode, confirmed }: RecordRow): bool
  * Returns an unfinished record as it ends. It is `cancelled` when a cancel was requested before
  * this transaction, because the 202 promised that.
  */
-export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
+export function closeRecord(record: BegunRow, outcome: OutcomeRow): RecordRow {
   const closed = { ...record, ...outcome };
   if (record.cancelRequestedAtMs === null) return closed;
   return { ...closed, status: 'cancelled', incompleteReason: null, errorCode: 'request_cancelled' };
 }
 
-/** Of a record whose backend has told nothing. */
-const NOTHING_SPENT = {
+/** Of a record that has not ended, and of a backend that has told nothing. */
+const NO_END: EndRow = {
+  completedAtMs: null,
   inputTokens: null,
   cachedTokens: null,
   cacheWriteTokens: null,
@@ -128,26 +121,31 @@ const NOTHING_SPENT = {
   usageEstimated: 0,
   costMicro: null,
   incompleteReason: null,
+  errorCode: null,
   upstream: null,
   cacheTurn: null,
   cacheBrokenAt: null,
   savedMicro: null,
-} as const;
+};
 
-export interface UnfinishedRow extends RecordRow {
+export function toWhole(record: BegunRow): RecordRow {
+  return isFinal(record) ? record : { ...record, ...NO_END };
+}
+
+export interface UnfinishedRow extends BegunRow {
   readonly estimatedInputTokens: number;
   readonly interruptedCostMicro: number | null;
 }
 
 /** Returns how such a record ends: the backend may have read the prompt, and nobody knows of any output. */
 export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordRow {
-  const { estimatedInputTokens, interruptedCostMicro, ...record } = unfinished;
-  return closeRecord(record, {
-    ...NOTHING_SPENT,
-    requestId: record.requestId,
+  const { estimatedInputTokens, interruptedCostMicro, ...begun } = unfinished;
+  return closeRecord(begun, {
+    ...NO_END,
+    requestId: begun.requestId,
     status: 'failed',
     // The clock may have been set back.
-    completedAtMs: Math.max(nowMs, record.createdAtMs),
+    completedAtMs: Math.max(nowMs, begun.createdAtMs),
     inputTokens: estimatedInputTokens,
     cachedTokens: 0,
     cacheWriteTokens: 0,
@@ -157,19 +155,18 @@ export function toInterrupted(unfinished: UnfinishedRow, nowMs: number): RecordR
     usageEstimated: 1,
     costMicro: interruptedCostMicro,
     errorCode: 'gateway_interrupted',
-    upstream: record.upstream,
     freesIdempotencyKey: false,
   });
 }
 
 /** Returns the outcome of a discarded record whose cancel was requested. */
-export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: number): OutcomeRow {
+export function toDiscardedRow({ requestId, createdAtMs }: BegunRow, nowMs: number): OutcomeRow {
   return {
+    ...NO_END,
     requestId,
     status: 'cancelled',
     // The clock may have been set back.
     completedAtMs: Math.max(nowMs, createdAtMs),
-    ...NOTHING_SPENT,
     errorCode: 'request_cancelled',
     freesIdempotencyKey: false,
   };
@@ -198,8 +195,8 @@ export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly 
 /** Returns the record of a draft as it begins. */
 export function toNewRecord(
   { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: DraftRow & { readonly heldMicro?: number },
-  row: Pick<RecordRow, 'seq' | 'key' | 'groupId'>,
-): RecordRow {
+  { seq, key, groupId }: Pick<BegunRow, 'seq' | 'key' | 'groupId'>,
+): BegunRow {
   return {
     requestId,
     endpoint,
@@ -207,14 +204,11 @@ export function toNewRecord(
     stream,
     status: 'processing',
     createdAtMs,
-    completedAtMs: null,
     cancelRequestedAtMs: null,
-    ...NOTHING_SPENT,
-    errorCode: null,
-    seq: row.seq,
+    seq,
     caller,
-    key: row.key,
-    groupId: row.groupId,
+    key,
+    groupId,
     heldMicro: heldMicro ?? null,
     confirmed: null,
   };

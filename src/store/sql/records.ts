@@ -1,9 +1,10 @@
 import { PRUNE_STEP } from '../queue/operations.ts';
-import { RECORD_COLUMNS } from '../rows/record-columns.ts';
+import { BEGUN_COLUMNS, RECORD_COLUMNS } from '../rows/record-columns.ts';
 import { named, type Dialect } from './dialect.ts';
 
 export function recordStatements({ byBytes, skipLocked }: Dialect) {
   return named('record', {
+    findBegun: `SELECT ${BEGUN_COLUMNS} FROM requests WHERE request_id = :requestId`,
     find: `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = :requestId`,
     findDuplicate: `
       SELECT ${RECORD_COLUMNS} FROM requests

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
-import type { Calendar } from '../calendar.ts';
+import type { Charges } from '../book/charges.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';
@@ -9,6 +9,7 @@ import {
   isFinal,
   toNewRecord,
   toPresent,
+  type BegunRow,
   type DraftRow,
   type IdempotencyRow,
   type RecordRow,
@@ -43,8 +44,8 @@ export function prepareChanges(
   {
     owner,
     unit,
-    calendar,
-  }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork; readonly calendar: Calendar },
+    charges,
+  }: { readonly owner: () => string; readonly unit: SqliteUnitOfWork; readonly charges: Charges },
 ): Changes {
   const prepareRow = <Row extends object>(text: string) => prepareNamed<Row>(database, { text });
   const begun = { ...DRAFT_COLUMNS, ...HOLD_COLUMNS };
@@ -62,6 +63,7 @@ export function prepareChanges(
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
   // A statement with RETURNING takes half as long again, so the record is read first.
+  const selectBegun = prepareNamed<{ readonly requestId: RequestId }, BegunRow>(database, RECORDS.findBegun);
   const select = prepareNamed<{ readonly requestId: RequestId }, RecordRow>(database, RECORDS.find);
   const selectDuplicate = prepareNamed<IdempotencyRow, RecordRow>(database, RECORDS.findDuplicate);
 
@@ -81,17 +83,17 @@ export function prepareChanges(
   function applyTogether(changes: readonly Change[]): readonly unknown[] {
     const needed = neededBy(changes);
     const loaded = load(needed);
-    const decided = decide(changes, { ...loaded, unit, calendar });
+    const decided = decide(changes, { ...loaded, charges });
     write(needed, loaded.records, decided);
     return decided.results;
   }
 
   function load({ beginnings, records: requestIds }: Needed) {
-    const records = new Map<RequestId, RecordRow>();
-    const originals = new Map<RequestId, RecordRow>();
+    const records = new Map<RequestId, BegunRow>();
+    const originals = new Map<RequestId, BegunRow>();
     const late = new Set<RequestId>();
     /** Of this batch, by what identifies its duplicates. */
-    const begun = new Map<string, RecordRow>();
+    const begun = new Map<string, BegunRow>();
     for (const { draft, earlier, hold } of beginnings) {
       const [present] = toPresent(draft);
       const name = present && JSON.stringify(present);
@@ -106,13 +108,14 @@ export function prepareChanges(
     }
     for (const requestId of requestIds) {
       if (records.has(requestId)) continue;
-      const record = select.get({ requestId });
+      const begun = selectBegun.get({ requestId });
+      const record = begun && (isFinal(begun) ? select.get({ requestId }) : begun);
       if (record !== undefined) records.set(requestId, record);
     }
     return { records, originals, late };
   }
 
-  function begin(draft: DraftRow, hold: Beginning['hold']): RecordRow {
+  function begin(draft: DraftRow, hold: Beginning['hold']): BegunRow {
     const key = hold && unit.funding.find(hold.keyId);
     const payers = { seq: NOT_YET, key: key?.seq ?? null, groupId: key?.groupId ?? null };
     return toNewRecord({ ...draft, ...hold }, payers);
@@ -128,7 +131,7 @@ export function prepareChanges(
 
   function write(
     { beginnings }: Needed,
-    loaded: ReadonlyMap<RequestId, RecordRow>,
+    loaded: ReadonlyMap<RequestId, BegunRow>,
     { changed, removed, freed }: Decided,
   ): void {
     for (const { draft, hold } of beginnings) {

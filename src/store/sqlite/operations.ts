@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { prepareAccepted } from './accepted.ts';
 import { prepareAlerts } from './alerts.ts';
+import { prepareCharges, type Charges } from '../book/charges.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
@@ -41,9 +42,10 @@ export function prepareRunner(
 ): Runner {
   const unit = prepareUnitOfWork(database);
   let acting = who.own;
-  const changes = prepareChanges(database, { owner: () => acting, unit, calendar: who.calendar });
+  const charges = prepareCharges(unit, who.calendar);
+  const changes = prepareChanges(database, { owner: () => acting, unit, charges });
   const operations: Readonly<Record<string, unknown>> = {
-    ...prepareOperations(database, { ...who, acting: () => acting }, { unit, changes }),
+    ...prepareOperations(database, { ...who, acting: () => acting }, { unit, charges, changes }),
     asOwner(owner: string) {
       acting = owner;
       return null;
@@ -90,8 +92,8 @@ export function prepareRunner(
 
 function prepareOperations(
   database: Database,
-  who: { readonly own: string; readonly owners: Owners; readonly calendar: Calendar; readonly acting: () => string },
-  { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
+  who: { readonly own: string; readonly owners: Owners; readonly acting: () => string },
+  { unit, charges, changes }: { readonly unit: SqliteUnitOfWork; readonly charges: Charges; readonly changes: Changes },
 ): Omit<SqliteOperations, 'asOwner'> {
   return {
     // All processes on one file have one primary, and its prices.
@@ -112,7 +114,7 @@ function prepareOperations(
     ...prepareRequestStats(database),
     ...prepareAccepted(database),
     ...prepareAlerts(database),
-    ...prepareRecovery(database, who, { unit, changes }),
+    ...prepareRecovery(database, who, { charges, changes }),
     ...prepareRetention(database),
     ...prepareChecks(database),
   };

@@ -1,20 +1,17 @@
 import type { Database } from 'better-sqlite3';
-import type { Calendar } from '../calendar.ts';
-import { prepareCharges } from '../book/charges.ts';
+import type { Charges } from '../book/charges.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type UnfinishedRow } from '../rows/records.ts';
 import type { Changes } from './changes.ts';
 import type { Owners } from './owner-lock.ts';
-import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 const STEP = 500;
 
 export function prepareRecovery(
   database: Database,
-  { own, owners, calendar }: { readonly own: string; readonly owners: Owners; readonly calendar: Calendar },
-  { unit, changes }: { readonly unit: SqliteUnitOfWork; readonly changes: Changes },
+  { own, owners }: { readonly own: string; readonly owners: Owners },
+  { charges, changes }: { readonly charges: Charges; readonly changes: Changes },
 ) {
-  const charges = prepareCharges(unit, calendar);
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();

@@ -1,11 +1,20 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, nat, oneof, option, property, record } from 'fast-check';
 import type { KeyId, RequestId } from '../../../src/contract/ids.ts';
+import { prepareCharges } from '../../../src/store/book/charges.ts';
 import { decide, neededBy, type Change } from '../../../src/store/book/changes.ts';
 import { UTC } from '../../../src/core/time.ts';
 import { createCalendar } from '../../../src/store/calendar.ts';
 import { openUnitOfWork, type Account, type EntryRow } from '../../../src/store/book/unit-of-work.ts';
-import { toDraftRow, toNewRecord, toOutcomeRow, toPresent, type RecordRow } from '../../../src/store/rows/records.ts';
+import {
+  toDraftRow,
+  toNewRecord,
+  toOutcomeRow,
+  toPresent,
+  toWhole,
+  type BegunRow,
+  type RecordRow,
+} from '../../../src/store/rows/records.ts';
 import { newHold, newKeyId } from '../../support/keys.ts';
 import { runs } from '../../support/property.ts';
 import { newDraft, newKeyedDraft, newOutcome, newRequestId } from '../../support/records.ts';
@@ -26,9 +35,9 @@ class Table {
       of: (seq) => this.accounts.get(seq),
       find: (id) => [...this.accounts.values()].find((account) => account.id === id),
     });
-    const records = new Map<RequestId, RecordRow>();
-    const originals = new Map<RequestId, RecordRow>();
-    const begun = new Map<string, RecordRow>();
+    const records = new Map<RequestId, BegunRow>();
+    const originals = new Map<RequestId, BegunRow>();
+    const begun = new Map<string, BegunRow>();
     for (const { draft, hold } of beginnings) {
       const name = JSON.stringify(toPresent(draft));
       const original = draft.idempotencyKey === null ? undefined : begun.get(name);
@@ -45,10 +54,11 @@ class Table {
       const known = this.records.get(requestId);
       if (known !== undefined) records.set(requestId, known);
     }
-    const decided = decide(changes, { records, originals, late: this.late, unit, calendar: createCalendar(UTC) });
+    const charges = prepareCharges(unit, createCalendar(UTC));
+    const decided = decide(changes, { records, originals, late: this.late, charges });
     for (const { draft } of beginnings) {
       const made = records.get(draft.requestId);
-      if (made !== undefined) this.records.set(draft.requestId, made);
+      if (made !== undefined) this.records.set(draft.requestId, toWhole(made));
     }
     for (const [requestId, changed] of decided.changed) this.records.set(requestId, changed);
     for (const requestId of decided.removed) this.records.delete(requestId);
