@@ -22,7 +22,13 @@ export function prepareNamed<Values extends object, Row = unknown>(
     return '?';
   });
   const statement = database.prepare<[readonly unknown[]], Row>(byPlace);
-  const bind = (values: Values): readonly unknown[] => names.map((name) => values[name]);
+  const places = names.map((name, place) => ({ name, place }));
+  // The statement takes them over before it runs, so that one list serves all its runs.
+  const bound: unknown[] = names.map(() => null);
+  function bind(values: Values): readonly unknown[] {
+    for (const { name, place } of places) bound[place] = values[name];
+    return bound;
+  }
   return {
     run: (values) => statement.run(bind(values)),
     get: (values) => statement.get(bind(values)),
