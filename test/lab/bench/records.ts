@@ -1,57 +1,110 @@
 /**
  * `node test/lab/bench/records.ts --beside ../other`: what a record costs the process of the gateway, the thread of the
- * database included, in batches of several sizes and on both engines. The checkouts take turns in each round.
+ * database included, in batches of several sizes and on both engines. The checkouts take turns of a few milliseconds in one
+ * process, and each turn is compared with the one beside it, so that a busy machine slows both.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { openStore as Open } from '../../../src/store/open.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { createTestDatabase, findPostgres } from '../../support/postgres.ts';
+import type { newDraft as Draft, newOutcome as Outcome } from '../../support/records.ts';
 import { formatTable } from './report.ts';
 import { median } from './statistics.ts';
 
-const { values } = parseArgs({ options: { beside: { type: 'string' }, rounds: { type: 'string', default: '5' } } });
+const { values } = parseArgs({ options: { beside: { type: 'string' }, rounds: { type: 'string', default: '60' } } });
 const here = resolve(import.meta.dirname, '../../..');
 const checkouts = [here, ...(values.beside === undefined ? [] : [resolve(values.beside)])];
 const server = await findPostgres();
-const engines = ['SQLite', ...(server === undefined ? [] : ['PostgreSQL'])];
-/** By engine and way, of each checkout. */
-const figures = new Map<string, number[][]>();
 
-for (let round = 0; round < Number(values.rounds); round += 1) {
-  for (const engine of engines) {
-    for (const [index, checkout] of checkouts.entries()) {
-      for (const [name, us] of Object.entries(await measure(checkout, engine))) {
-        const row = `${engine}: ${name}`;
-        const known = figures.get(row) ?? checkouts.map(() => []);
-        known[index]?.push(us);
-        figures.set(row, known);
-      }
-    }
-  }
+interface Side {
+  readonly store: Store;
+  readonly newDraft: typeof Draft;
+  readonly newOutcome: typeof Outcome;
+  /** CPU time of a record in each turn. */
+  readonly us: number[];
+  batches: number;
 }
 
-const [, other] = checkouts;
-const head = ['CPU µs of a record', 'here', ...(other === undefined ? [] : [basename(other), 'ratio'])];
-const rows = [...figures].map(([name, [own = [], others = []]]) => {
-  const [here, there] = [median(own), others.length === 0 ? undefined : median(others)];
-  return [name, here.toFixed(1), ...(there === undefined ? [] : [there.toFixed(1), (here / there).toFixed(2)])];
-});
+const WAYS = {
+  async 'begun and ended'({ store, newOutcome }: Side, drafts: readonly ReturnType<typeof Draft>[]) {
+    await Promise.all(drafts.map((draft) => store.accept(draft)));
+    await Promise.all(drafts.map(({ requestId }) => store.finish(requestId, newOutcome())));
+  },
+  async 'written at once'({ store, newOutcome }: Side, drafts: readonly ReturnType<typeof Draft>[]) {
+    await Promise.all(drafts.map((draft) => store.record(draft, newOutcome())));
+  },
+};
+
+const WARM_UP = 12;
+/** As many that the clock of CPU time can tell them apart, and that a busy machine does not change in between. */
+const RECORDS_OF_A_TURN = 256;
+
+const head = [
+  'CPU µs of a record',
+  ...checkouts.map((each) => basename(each)),
+  ...(checkouts.length > 1 ? ['ratio'] : []),
+];
+const rows: string[][] = [];
+for (const engine of server === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL']) {
+  for (const [way, write] of Object.entries(WAYS)) {
+    for (const batch of [1, 16, 64])
+      rows.push([`${engine}: ${way}, ${batch} at a time`, ...(await compare(engine, write, batch))]);
+  }
+}
 console.log(formatTable(head, rows));
 process.exit();
 
-async function measure(checkout: string, engine: string): Promise<Readonly<Record<string, number>>> {
-  const database = engine === 'SQLite' || server === undefined ? undefined : await createTestDatabase(server);
-  try {
-    const file = join(import.meta.dirname, 'targets/records.ts');
-    const packages = join(checkout, 'node_modules');
-    if (!existsSync(packages)) throw new Error(`${checkout} has no packages: run npm ci there`);
-    const { stdout, stderr, status } = spawnSync(process.execPath, [file, checkout, database?.url ?? ''], {
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(stderr);
-    return JSON.parse(stdout) as Readonly<Record<string, number>>;
-  } finally {
-    await database?.drop();
+async function compare(engine: string, write: (typeof WAYS)[keyof typeof WAYS], batch: number): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  const opened = await Promise.all(
+    checkouts.map((checkout, index) => open(checkout, engine, join(folder, `${index}.db`))),
+  );
+  const sides = opened.map(({ side }) => side);
+  for (let turn = -WARM_UP; turn < Number(values.rounds); turn += 1) {
+    for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+      const us = await takeTurn(side, write, batch);
+      if (turn >= 0) side.us.push(us);
+    }
   }
+  for (const { drop } of opened) await drop();
+  rmSync(folder, { recursive: true });
+  const [own, other] = sides;
+  const ratios = own?.us.flatMap((us, turn) => (other?.us[turn] === undefined ? [] : us / other.us[turn])) ?? [];
+  return [...sides.map(({ us }) => median(us).toFixed(1)), ...(ratios.length === 0 ? [] : [median(ratios).toFixed(2)])];
+}
+
+async function takeTurn(side: Side, write: (typeof WAYS)[keyof typeof WAYS], batch: number): Promise<number> {
+  const before = process.cpuUsage();
+  for (let written = 0; written < RECORDS_OF_A_TURN; written += batch) {
+    // One sum of usage for all would have thousands of versions, which a database without a vacuum reads each time.
+    const caller = [`caller-${(side.batches += 1)}`] as const;
+    await write(
+      side,
+      Array.from({ length: batch }, () => side.newDraft({ caller })),
+    );
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / RECORDS_OF_A_TURN;
+}
+
+async function open(checkout: string, engine: string, file: string) {
+  if (!existsSync(join(checkout, 'node_modules'))) throw new Error(`${checkout} has no packages: run npm ci there`);
+  const { openStore } = (await import(join(checkout, 'src/store/open.ts'))) as { openStore: typeof Open };
+  const { newDraft, newOutcome } = (await import(join(checkout, 'test/support/records.ts'))) as {
+    newDraft: typeof Draft;
+    newOutcome: typeof Outcome;
+  };
+  const database = engine === 'SQLite' || server === undefined ? undefined : await createTestDatabase(server);
+  const store = await openStore({ databaseUrl: database?.url ?? `file:${file}`, recordRetentionDays: 1 });
+  const side: Side = { store, newDraft, newOutcome, us: [], batches: 0 };
+  return {
+    side,
+    async drop() {
+      await store.close();
+      await database?.drop();
+    },
+  };
 }
