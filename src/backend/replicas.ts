@@ -5,7 +5,7 @@ import type { BackendSpec, RoutedBackend } from '../core/routes.ts';
 import { egressOf } from './outbound.ts';
 
 /** Returns what names a replica in a route. It has no space where the name of the backend has no addresses of its own. */
-export function idOf({ name, address }: BackendSpec): string {
+export function idOf({ name, address }: Pick<BackendSpec, 'name' | 'address'>): string {
   return address === undefined ? name : `${name} ${address}`;
 }
 

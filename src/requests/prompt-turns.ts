@@ -1,6 +1,7 @@
 /** How the prompt of a request goes on from the one before it in its conversation, which a backend's prefix cache depends on. */
 
 import type { RequestBody } from '../backend/connection.ts';
+import { idOf } from '../backend/replicas.ts';
 import { bufferOf } from '../core/collected-bytes.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import {
@@ -32,7 +33,7 @@ type PromptPlan = Pick<Plan, 'endpoint' | 'model' | 'conversation'> & {
 /** The prompt of one request. */
 export interface OpenPrompt {
   /** Notes the backend that is asked now. */
-  asked(backend: Pick<BackendSpec, 'name' | 'upstreamDialect'>): void;
+  asked(backend: Pick<BackendSpec, 'name' | 'address' | 'upstreamDialect'>): void;
   /** Reads the body that is sent. The last one counts. */
   readonly sent: (body: RequestBody, as: { readonly model: string; readonly leftOut: readonly string[] }) => void;
   /** Remembers the prompt for the next turn, once the backend has read it. Undefined if nothing is known. */
@@ -117,7 +118,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
 
       return {
         asked(spec) {
-          backend = spec.name;
+          backend = idOf(spec);
           stamp = spec.upstreamDialect;
         },
         sent(written, { model, leftOut }) {

@@ -67,13 +67,13 @@ export function createCacheInstruments(registry: Registry) {
     }),
     tokens: new Counter({
       name: 'responses_gateway_backend_input_tokens_total',
-      help: 'Input tokens of each backend: all, those from its cache, and those that some backend had read in the turn before.',
+      help: 'Input tokens of each backend: all, those from its cache, and those that some backend had read in the turn before. The only one has no name.',
       labelNames: ['backend', 'kind'] as const,
       registers,
     }),
     moved: new Counter({
       name: 'responses_gateway_backend_moved_turns_total',
-      help: 'Turns that a backend answered without the prefix that another one had read in the turn before.',
+      help: 'Turns that a backend answered although another one, or another of its addresses, had read the turn before.',
       labelNames: ['backend'] as const,
       registers,
     }),

@@ -105,19 +105,19 @@ const MIN_CACHED = 1024;
 function createTurnCounter(registry: Registry): (facts: RequestFacts) => void {
   const { turns, tokens, moved } = createCacheInstruments(registry);
 
-  return ({ prompt, usage, upstream: backend }) => {
-    if (prompt === undefined || usage === null) return;
-    const { turn, reachableTokens, hasMoved } = prompt;
+  return ({ prompt, usage, upstream: backend = '' }) => {
+    if (usage === null) return;
     const { cached_tokens: cached } = usage.input_tokens_details;
-    const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
-    // The number of the message would be a series of its own.
-    if (turn.turn === 'broken') turns.inc({ turn: 'broken', at: turn.at.split(' ', 1)[0] ?? '', by: turn.by });
-    else turns.inc({ turn: isUnread ? 'unread' : turn.turn, at: '', by: isUnread ? 'backend' : '' });
-    if (backend === undefined) return;
+    const { turn, reachableTokens = 0, hasMoved = false } = prompt ?? {};
     tokens.inc({ backend, kind: 'input' }, usage.input_tokens);
     tokens.inc({ backend, kind: 'cached' }, cached);
     tokens.inc({ backend, kind: 'reachable' }, reachableTokens);
     if (hasMoved) moved.inc({ backend });
+    if (turn === undefined) return;
+    const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
+    // The number of the message would be a series of its own.
+    if (turn.turn === 'broken') turns.inc({ turn: 'broken', at: turn.at.split(' ', 1)[0] ?? '', by: turn.by });
+    else turns.inc({ turn: isUnread ? 'unread' : turn.turn, at: '', by: isUnread ? 'backend' : '' });
   };
 }
 

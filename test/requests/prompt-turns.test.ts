@@ -11,6 +11,8 @@ interface Asked {
   readonly caller?: string;
   readonly session?: string;
   readonly backend?: string;
+  /** Of a replica. */
+  readonly address?: string;
   readonly dialect?: string;
   readonly leftOut?: readonly string[];
   readonly input?: readonly unknown[];
@@ -40,7 +42,8 @@ describe('the turns of a conversation', () => {
   }
 
   function ask(asked: Omit<Asked, 'turns'> & { turns?: PromptTurns }): PromptReading | undefined {
-    const { messages, caller = 'Ada', session = 'a session', backend = 'a', dialect = 'generic', leftOut = [] } = asked;
+    const { messages, caller = 'Ada', session = 'a session', dialect = 'generic', leftOut = [] } = asked;
+    const { backend = 'a', address = '10.0.0.1' } = asked;
     const body = Buffer.from(JSON.stringify({ model: 'm', input: asked.input ?? messages }));
     const prompt = (asked.turns ?? turns).open(
       {
@@ -50,7 +53,7 @@ describe('the turns of a conversation', () => {
       },
       { endpoint: 'responses', model: 'm', conversation: digestOf(session) },
     );
-    prompt.asked({ name: backend, upstreamDialect: dialect });
+    prompt.asked({ name: backend, address, upstreamDialect: dialect });
     prompt.sent(Buffer.from(JSON.stringify({ model: 'm', messages })), { model: 'm', leftOut });
     return prompt.end(asked.usage ?? USAGE);
   }
@@ -97,6 +100,9 @@ describe('the turns of a conversation', () => {
     expect(ask({ messages: SECOND, usage })).to.include({ reachableTokens: 2000, hasMoved: false });
     const third = [...SECOND, assistant('I see.'), user('Write.')];
     expect(ask({ messages: third, usage, backend: 'b' })).to.include({ reachableTokens: 3000, hasMoved: true });
+    const elsewhere = { messages: third, usage, backend: 'b', address: '10.0.0.2' };
+    expect(ask(elsewhere)).to.include({ reachableTokens: 3000, hasMoved: true });
+    expect(ask(elsewhere)).to.include({ hasMoved: false });
   });
 
   it('is forgotten after an hour, and belongs to its caller', () => {

@@ -163,6 +163,8 @@ describe('createMetrics', () => {
   it('counts what each backend had in its cache beside what it could have, and turns that were elsewhere before', async () => {
     tell({ upstream: 'a', prompt: { turn: { turn: 'extended' }, reachableTokens: 80, hasMoved: false } });
     tell({ upstream: 'b', prompt: { turn: { turn: 'extended' }, reachableTokens: 90, hasMoved: true } });
+    // Of the only backend, whose prompt was too long to be compared.
+    tell({ upstream: undefined, prompt: undefined });
     const families = await scrape();
     const { samples } = families.get('responses_gateway_backend_input_tokens_total') ?? {};
     expect(samples?.map(({ labels, value }) => [labels['backend'], labels['kind'], value])).to.deep.equal([
@@ -172,6 +174,9 @@ describe('createMetrics', () => {
       ['b', 'input', 100],
       ['b', 'cached', 60],
       ['b', 'reachable', 90],
+      ['', 'input', 100],
+      ['', 'cached', 60],
+      ['', 'reachable', 0],
     ]);
     expect(sumOf(families, 'responses_gateway_backend_moved_turns_total', { backend: 'a' })).to.equal(0);
     expect(sumOf(families, 'responses_gateway_backend_moved_turns_total', { backend: 'b' })).to.equal(1);
