@@ -1,9 +1,10 @@
 import { addCounts, describeCounts, type CountedRequests, type TimePercentiles } from '../core/request-stats.ts';
+import { cachedShareOf } from '../core/reply/usage.ts';
 import type { UsageQuery } from '../store/keys.ts';
 import type { RequestStatsQuery, RequestStatsRow } from '../store/request-stats.ts';
-import type { Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
+import type { InputOfBackend, Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
 
-export type Latencies = Pick<UsageList, 'latencies' | 'rejected'>;
+export type Latencies = Pick<UsageList, 'latencies' | 'rejected' | 'backends'>;
 
 /** Returns whose statistics go with the usage that a query asks for. */
 export function ofQuery({ caller, group }: Pick<UsageQuery, 'caller' | 'group'>): RequestStatsQuery['of'] {
@@ -29,7 +30,11 @@ export function toLatencies(rows: readonly RequestStatsRow[]): Latencies {
     }
   }
   const described = [...cells.values()].map((cell) => ({ ...cell, ...describeCounts(cell.counts) }));
-  return { latencies: described.flatMap(toLatency), rejected: described.flatMap(toRejections) };
+  return {
+    latencies: described.flatMap(toLatency),
+    rejected: described.flatMap(toRejections),
+    backends: described.flatMap(toInputs),
+  };
 }
 
 interface Cell {
@@ -51,4 +56,18 @@ function toPercentiles(times: TimePercentiles | null): Percentiles | null {
 function toRejections({ start, model, rejected }: Cell & CountedRequests): readonly Rejection[] {
   if (start === null || model === null) return [];
   return rejected.map(({ code, count }) => ({ start, model: model === '' ? null : model, code, count }));
+}
+
+function toInputs({ start, model, backends }: Cell & CountedRequests): readonly InputOfBackend[] {
+  if (start === null || model === null) return [];
+  return backends.map(({ backend, input, cached, reachable, moved }) => ({
+    start,
+    model: model === '' ? null : model,
+    backend,
+    input_tokens: input,
+    cached_tokens: cached,
+    cached_share: cachedShareOf(cached, input),
+    reachable_tokens: reachable,
+    moved_turns: moved,
+  }));
 }

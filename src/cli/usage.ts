@@ -14,6 +14,7 @@ import { createNames } from './names.ts';
 import { parseMoment } from './options.ts';
 import { createPrinter } from './printer.ts';
 import { formatTable, type Column } from './table.ts';
+import { BACKEND_COLUMNS, BACKEND_FIELDS, countColumn, SHARE_COLUMN, sumByBackend } from './usage-by-backend.ts';
 
 interface UsageOptions {
   readonly per: UsageQuery['per'];
@@ -21,7 +22,7 @@ interface UsageOptions {
   readonly until?: number;
   readonly key?: string;
   readonly group?: string;
-  readonly by?: By;
+  readonly by?: By | 'backend';
 }
 
 /** Adds `usage`, which sums what was used by time, caller and model. */
@@ -35,7 +36,12 @@ export function addUsage(program: Command, context: CliContext): void {
     .option('--until <time>', 'end in UTC (default: now)', parseMoment)
     .addOption(new Option('--key <key>', 'only this key, by id, prefix or name').conflicts('group'))
     .option('--group <group>', 'only this group, by id or name; * for all groups, each on its own')
-    .addOption(new Option('--by <what>', 'one total for each, highest cost first').choices(Object.keys(BY)))
+    .addOption(
+      new Option('--by <what>', 'one total for each, highest cost first; of backends, their prefix caches').choices([
+        ...Object.keys(BY),
+        'backend',
+      ]),
+    )
     .action((options: UsageOptions, command: Command) => {
       const { key, by } = options;
       const group = options.group ?? (by === 'group' && key === undefined ? '*' : undefined);
@@ -46,8 +52,16 @@ export function addUsage(program: Command, context: CliContext): void {
           ...(key !== undefined && { caller: [await administration.keys.find(key)] }),
           ...(group !== undefined && { group: group === '*' ? 'any' : await administration.groups.find(group) }),
         };
-        const rows = await store.listUsage(query);
         const latencies = toLatencies(await store.listRequestStats({ ...span, of: ofQuery(query) }));
+        const printer = createPrinter(context, command);
+        if (by === 'backend') {
+          const data = sumByBackend(latencies.backends);
+          if (await exportRows(context, command, { pages: [data], fields: BACKEND_FIELDS, toJson: (row) => row }))
+            return;
+          printer.show({ object: 'usage_sums', by, data }, (paint) => formatTable(BACKEND_COLUMNS, data, paint));
+          return;
+        }
+        const rows = await store.listUsage(query);
         const names = createNames(store);
         const data = await Promise.all(
           rows.map(async (row): Promise<NamedUsage> => {
@@ -56,7 +70,6 @@ export function addUsage(program: Command, context: CliContext): void {
             return { ...shown, key_name: await names.ofCaller(row.caller), group_name: groupName };
           }),
         );
-        const printer = createPrinter(context, command);
         if (by === undefined) {
           if (await exportRows(context, command, { pages: [data], fields: FIELDS, toJson: withAmount })) return;
           printer.show({ object: 'list', data: data.map(withAmount), ...latencies }, (paint) => [
@@ -83,6 +96,7 @@ export function addUsage(program: Command, context: CliContext): void {
     ['usage', 'the last 30 days, by day'],
     ['usage --per hour --key alice', 'one key, the last 24 hours'],
     ['usage --by key', 'totals per key and overall, for the last 30 days'],
+    ['usage --by backend', 'what the prefix cache of each backend served'],
     ['usage --by group --from 2026-01-01', 'totals per group since that day'],
     ['usage --per month --from 2026-01-01 --csv', 'for a spreadsheet'],
   ]);
@@ -183,17 +197,13 @@ function columnsFor(per: UsageQuery['per'], hasGroups: boolean): readonly Column
   ];
 }
 
-function countColumn(title: string, count: keyof Counts): Column<Counts> {
-  return { title, of: (row) => formatCount(row[count]), align: 'right' };
-}
-
 const SUM_COLUMNS: readonly Column<Counts>[] = [
   countColumn('REQUESTS', 'requests'),
   countColumn('FAILED', 'failed'),
   countColumn('CANCELLED', 'cancelled'),
   countColumn('INPUT', 'input_tokens'),
   countColumn('CACHED', 'cached_tokens'),
-  { title: 'SHARE', of: ({ cached_share: share }) => `${Math.round(100 * share)}%`, align: 'right' },
+  SHARE_COLUMN,
   countColumn('WRITTEN', 'cache_write_tokens'),
   countColumn('OUTPUT', 'output_tokens'),
   { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },

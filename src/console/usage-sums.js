@@ -1,6 +1,6 @@
 /** All spans are in UTC, as in the gateway. */
 
-/** @import { Latency, Percentiles, Rejection, UsageCurve, UsageOfModel } from '../contract/types.ts' */
+/** @import { InputOfBackend, Latency, Percentiles, Rejection, UsageCurve, UsageOfModel } from '../contract/types.ts' */
 /** @import { Series } from './chart.js' */
 
 /**
@@ -18,6 +18,16 @@
  * @property {Per} per
  * @property {number} from Unix time
  * @property {number} until Not included.
+ *
+ * @typedef {object} BackendSum
+ * @property {string} name
+ * @property {number} input_tokens
+ * @property {number} cached_tokens
+ * @property {number} reachable_tokens
+ * @property {number} moved_turns
+ * @property {UsageShares['data']} data
+ *
+ * @typedef {{ readonly name: string | null, readonly data: readonly Pick<UsageCurve['data'][number], 'start' | 'cached_share'>[] }} UsageShares
  */
 
 const HOUR_S = 3600;
@@ -74,7 +84,7 @@ export function withStats(parts, { latencies, rejected }, model) {
   const found = new Map(latencies.filter((one) => one.model === model).map((one) => [one.start, one]));
   return parts.map((part) => {
     const { first_token = null, duration = null } = found.get(part.start) ?? {};
-    const refused = rejectedOf(rejected, model).filter(({ start }) => start === part.start);
+    const refused = ofModel(rejected, model).filter(({ start }) => start === part.start);
     return { ...part, first_token, duration, rejected: refused.reduce((sum, { count }) => sum + count, 0) };
   });
 }
@@ -82,14 +92,14 @@ export function withStats(parts, { latencies, rejected }, model) {
 /**
  * Returns the lines of the share of the input that came from the backend's cache: of all, and of each name.
  *
- * @param {readonly UsageCurve[]} curves
- * @param {ReadonlyMap<string | null, string>} labels
+ * @param {readonly UsageShares[]} curves
+ * @param {ReadonlyMap<string | null, string>} [labels] Of names that are ids.
  * @returns {readonly Series[]}
  */
 export function sharesOf(curves, labels) {
   return curves.map(({ name, data }) => {
     const shares = new Map(data.map(({ start, cached_share }) => [start, cached_share]));
-    return { label: labels.get(name) ?? '', valueOf: ({ start }) => shares.get(start) ?? null };
+    return { label: labels?.get(name) ?? name ?? '', valueOf: ({ start }) => shares.get(start) ?? null };
   });
 }
 
@@ -115,9 +125,43 @@ export function stackOf(curves, value, labels) {
   return hasRest ? [...named, { label: 'others', valueOf: restOf, isRest: true }] : named;
 }
 
-/** @param {readonly Rejection[]} rejected @param {string | null} model null for all */
-export function rejectedOf(rejected, model) {
-  return rejected.filter((one) => model === null || one.model === model);
+/**
+ * Returns what each backend read, and the share of it that came from its cache over time, the one that read most first.
+ * @param {readonly InputOfBackend[]} rows
+ * @returns {readonly BackendSum[]}
+ */
+export function sumByBackend(rows) {
+  return [...Map.groupBy(rows, ({ backend }) => backend)]
+    .map(([name, own]) => ({
+      name,
+      ...addInputs(own),
+      data: [...Map.groupBy(own, ({ start }) => start)].map(([start, part]) => {
+        const { cached_tokens, input_tokens } = addInputs(part);
+        return { start, cached_share: cached_tokens / input_tokens };
+      }),
+    }))
+    .sort((one, other) => other.input_tokens - one.input_tokens);
+}
+
+/** @param {readonly InputOfBackend[]} rows */
+function addInputs(rows) {
+  const sums = { input_tokens: 0, cached_tokens: 0, reachable_tokens: 0, moved_turns: 0 };
+  for (const row of rows) {
+    sums.input_tokens += row.input_tokens;
+    sums.cached_tokens += row.cached_tokens;
+    sums.reachable_tokens += row.reachable_tokens;
+    sums.moved_turns += row.moved_turns;
+  }
+  return sums;
+}
+
+/**
+ * @template {{ readonly model: string | null }} Row
+ * @param {readonly Row[]} rows
+ * @param {string | null} model null for all
+ */
+export function ofModel(rows, model) {
+  return rows.filter((one) => model === null || one.model === model);
 }
 
 /** @type {(parts: readonly Sums[]) => Sums} */

@@ -4,7 +4,7 @@ import { formatCachedShare, formatCount, formatCredits, formatMs, formatShort } 
 import { createKeyCard } from './key-card.js';
 import { poll } from './poll.js';
 import { CACHE_CHART, COST_CHART, createCharts, REQUESTS_CHART, STATS_CHARTS } from './usage-charts.js';
-import { meanMs, rejectedOf, spanOf, sumByTime, sumOf, withStats } from './usage-sums.js';
+import { meanMs, ofModel, spanOf, sumByTime, sumOf, withStats } from './usage-sums.js';
 
 /** @import { ChartKind } from './chart.js' */
 /** @import { Client } from './client.js' */
@@ -58,7 +58,7 @@ export function createUsageView({ client, config }) {
   let currency = null;
   const issuesKeys = config.auth_mode === 'managed';
   /** @type {Usage} */
-  let last = { list: { object: 'list', data: [], latencies: [], rejected: [] }, span: spanOf('day', 0) };
+  let last = { list: { object: 'list', data: [], latencies: [], rejected: [], backends: [] }, span: spanOf('day', 0) };
   /** @type {ReturnType<typeof poll> | null} */
   let polling = null;
 
@@ -141,7 +141,8 @@ function createDisplay() {
     showTotals(totals, sumOf(parts), currency);
     empty.hidden = draw({
       parts: withStats(parts, list, model),
-      rejected: rejectedOf(list.rejected, model),
+      rejected: ofModel(list.rejected, model),
+      backends: ofModel(list.backends, model),
       per: span.per,
     });
   };

@@ -98,6 +98,10 @@ export type Latencies = Latency[];
  */
 export type Rejections = Rejection[];
 /**
+ * What the prefix caches of the backends of BACKENDS_FILE served, by hour, day or month, model and backend, oldest first. Callers see it only where that file has expose_upstream; empty where UPSTREAM_BASE_URL names the only backend.
+ */
+export type InputOfBackends = InputOfBackend[];
+/**
  * When a request goes on to another backend before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice. Without it, safe.
  */
 export type FailoverPolicy = 'safe' | 'any';
@@ -462,6 +466,7 @@ export interface KeyUsageList {
   data: UsageOfKey[];
   latencies: Latencies;
   rejected: Rejections;
+  backends: InputOfBackends;
 }
 /**
  * The requests to one model that ended in one hour, day or month.
@@ -561,6 +566,40 @@ export interface Rejection {
    * How many requests were refused with it.
    */
   count: number;
+}
+export interface InputOfBackend {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds.
+   */
+  start: number;
+  /**
+   * Null for models beyond the first thousand of a process.
+   */
+  model: string | null;
+  /**
+   * Its name in BACKENDS_FILE.
+   */
+  backend: string;
+  /**
+   * As the backend reported them.
+   */
+  input_tokens: number;
+  /**
+   * Part of the input tokens.
+   */
+  cached_tokens: number;
+  /**
+   * The part of the input tokens that the cached ones are, from 0 to 1.
+   */
+  cached_share: number;
+  /**
+   * Part of the input tokens: some backend had read them in the turn before, with the same words before them. Keeping each conversation at its backend could reach so many.
+   */
+  reachable_tokens: number;
+  /**
+   * Turns that this backend answered although another one had read the turn before.
+   */
+  moved_turns: number;
 }
 /**
  * A group of keys to create. Its credits and limits hold for all its keys together.
@@ -768,6 +807,7 @@ export interface UsageTotalList {
   curves: UsageCurve[];
   latencies: Latencies;
   rejected: Rejections;
+  backends: InputOfBackends;
 }
 /**
  * What requests used together.
@@ -3119,6 +3159,7 @@ export interface UsageList {
   data: UsageOfModel[];
   latencies: Latencies;
   rejected: Rejections;
+  backends: InputOfBackends;
 }
 /**
  * A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.

@@ -1,6 +1,9 @@
-/** Times of requests in logarithmic buckets, and refusals by code, which add up whoever counted them. */
+/** Times of requests in logarithmic buckets, refusals by code and the input of backends, which add up whoever counted them. */
 
-/** How many requests: by the bucket of a time such as `duration:57`, and of refusals such as `rejected:forbidden`. */
+/**
+ * How many requests: by the bucket of a time such as `duration:57`, and of refusals such as `rejected:forbidden`. And how many
+ * tokens of the input: of a backend such as `input:gpu-a`.
+ */
 export type RequestCounts = Readonly<Record<string, number>>;
 
 export type Timed = 'first_token' | 'duration';
@@ -12,11 +15,23 @@ export interface TimePercentiles {
   readonly p95Ms: number;
 }
 
+/** In tokens, but for the turns. */
+export interface BackendInput {
+  readonly input: number;
+  /** From the backend's prefix cache. */
+  readonly cached: number;
+  /** Some backend had read it in the turn before, with the same words before it. */
+  readonly reachable: number;
+  /** Turns whose prefix another backend had read. */
+  readonly moved: number;
+}
+
 export interface CountedRequests {
   readonly firstToken: TimePercentiles | null;
   readonly duration: TimePercentiles | null;
   /** What was refused most comes first. */
   readonly rejected: readonly { readonly code: string; readonly count: number }[];
+  readonly backends: readonly (BackendInput & { readonly backend: string })[];
 }
 
 /** Each bucket is so much wider than the one before it. Its middle is at most 5 % from any time in it. */
@@ -33,6 +48,11 @@ export function nameOfRejection(code: string): string {
   return `rejected:${code}`;
 }
 
+/** Returns the name under which the input of a backend counts. */
+export function nameOfInput(kind: keyof BackendInput, backend: string): string {
+  return `${kind}:${backend}`;
+}
+
 /** Adds counts to others. */
 export function addCounts(sums: Map<string, number>, counts: RequestCounts): void {
   for (const [name, count] of Object.entries(counts)) sums.set(name, (sums.get(name) ?? 0) + count);
@@ -46,7 +66,21 @@ export function describeCounts(sums: ReadonlyMap<string, number>): CountedReques
       return kind === 'rejected' && code !== undefined ? [{ code, count }] : [];
     })
     .sort((one, other) => other.count - one.count || (one.code < other.code ? -1 : 1));
-  return { firstToken: percentilesOf(sums, 'first_token'), duration: percentilesOf(sums, 'duration'), rejected };
+  return {
+    firstToken: percentilesOf(sums, 'first_token'),
+    duration: percentilesOf(sums, 'duration'),
+    rejected,
+    backends: backendsIn(sums),
+  };
+}
+
+function backendsIn(sums: ReadonlyMap<string, number>): CountedRequests['backends'] {
+  return [...sums.keys()].sort().flatMap((name) => {
+    const [kind, backend] = name.split(':');
+    if (kind !== 'input' || backend === undefined) return [];
+    const of = (what: keyof BackendInput) => sums.get(nameOfInput(what, backend)) ?? 0;
+    return [{ backend, input: of('input'), cached: of('cached'), reachable: of('reachable'), moved: of('moved') }];
+  });
 }
 
 function percentilesOf(sums: ReadonlyMap<string, number>, timed: Timed): TimePercentiles | null {

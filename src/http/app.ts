@@ -113,7 +113,7 @@ function addApi(app: Express, services: Services): void {
   api.route('/requests/:id/cancel').post(limitCancels, records.cancel).all(methodNotAllowed('POST'));
   api
     .route('/usage')
-    .get(limitReads, limitLists, showUsage({ ...books, ...telemetry }))
+    .get(limitReads, limitLists, showUsage({ ...books, ...requests, ...telemetry }))
     .all(methodNotAllowed('GET'));
   api
     .route('/key')

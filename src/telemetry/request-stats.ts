@@ -1,6 +1,6 @@
 import type { GroupId } from '../contract/ids.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { nameOfRejection, nameOfTime } from '../core/request-stats.ts';
+import { nameOfInput, nameOfRejection, nameOfTime } from '../core/request-stats.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { CountedCaller, RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
 import { isModelCall } from './gen-ai.ts';
@@ -34,8 +34,8 @@ const MOST_MODELS = 1000;
 const OTHERS: ReadonlySet<ErrorCode> = new Set(['not_found', 'method_not_allowed']);
 
 /**
- * Counts in memory how long requests to models took and which were refused, and writes that from time
- * to time. Requests of keys that nobody has accepted do not count.
+ * Counts in memory how long requests to models took, which were refused and what input which backend read, and writes that from
+ * time to time. Requests of keys that nobody has accepted do not count.
  */
 export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsObserverOptions): StatsObserver {
   let waiting = new Map<string, Counting>();
@@ -69,12 +69,12 @@ export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsO
     end(facts, end) {
       const { counted } = facts;
       if (counted === undefined || !isModelCall(facts) || counted.isStranger()) return;
-      const names = namesOf(facts, end);
-      if (names.length === 0) return;
+      const counts = [...countsOf(facts, end), ...inputOf(facts)];
+      if (counts.length === 0) return;
       const model = models.labelOf(facts.model, facts.backend === 'answered');
       const counting = countingOf(counted, model === facts.model ? model : '');
       if (counting === undefined) return;
-      for (const name of names) counting.counts[name] = (counting.counts[name] ?? 0) + 1;
+      for (const [name, count] of counts) counting.counts[name] = (counting.counts[name] ?? 0) + count;
     },
     flush,
     async close() {
@@ -84,14 +84,28 @@ export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsO
   };
 }
 
-function namesOf({ model, stream, startedAtMs, firstOutputAtMs, errorCode }: RequestFacts, end: RequestEnd): string[] {
+type Counts = readonly (readonly [name: string, count: number])[];
+
+function countsOf({ model, stream, startedAtMs, firstOutputAtMs, errorCode }: RequestFacts, end: RequestEnd): Counts {
   const { outcome, durationMs } = end;
   if (outcome === 'rejected') {
-    return errorCode === undefined || OTHERS.has(errorCode) ? [] : [nameOfRejection(errorCode)];
+    return errorCode === undefined || OTHERS.has(errorCode) ? [] : [[nameOfRejection(errorCode), 1]];
   }
   // Without a model there is no record, as of a handshake.
   if (outcome !== 'answered' || model === undefined) return [];
-  const duration = nameOfTime('duration', durationMs);
+  const duration = [nameOfTime('duration', durationMs), 1] as const;
   if (!stream || firstOutputAtMs === undefined) return [duration];
-  return [duration, nameOfTime('first_token', firstOutputAtMs - startedAtMs)];
+  return [duration, [nameOfTime('first_token', firstOutputAtMs - startedAtMs), 1]];
+}
+
+/** Of the only backend, the usage of all requests says it. */
+function inputOf({ usage, prompt, upstream }: RequestFacts): Counts {
+  if (usage === null || upstream === undefined) return [];
+  const counts: Counts = [
+    [nameOfInput('input', upstream), usage.input_tokens],
+    [nameOfInput('cached', upstream), usage.input_tokens_details.cached_tokens],
+    [nameOfInput('reachable', upstream), prompt?.reachableTokens ?? 0],
+    [nameOfInput('moved', upstream), prompt?.hasMoved === true ? 1 : 0],
+  ];
+  return counts.filter(([, count]) => count > 0);
 }

@@ -92,6 +92,32 @@ describe('the lists for other programs', () => {
     expect((await rowsOf('usage --by model')).map(({ model }) => model)).to.have.members(["'=cmd", 'm']);
   });
 
+  it('sum what the prefix cache of each backend served', async () => {
+    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    const hour = Math.floor(NOW_MS / 3_600_000);
+    const counted = { caller: 'a caller', groupId: null, hour, counts: { 'input:gpu-b': 1000, 'cached:gpu-b': 600 } };
+    const more = { 'input:gpu-b': 1000, 'input:gpu-a': 50, 'reachable:gpu-b': 900, 'moved:gpu-b': 1 };
+    await store.addRequestStats([
+      { ...counted, model: 'm' },
+      { ...counted, model: 'n', counts: more },
+    ]);
+    await store.close();
+    const [header, ...lines] = (await cli('usage --by backend')).stdout.trimEnd().split('\n');
+    expect(header?.split(/ {2,}/)).to.deep.equal(['BACKEND', 'INPUT', 'CACHED', 'SHARE', 'REACHABLE', 'MOVED TURNS']);
+    expect(lines.map((line) => line.split(/ {2,}/))).to.deep.equal([
+      ['gpu-a', '50', '0', '0%', '0', '0'],
+      ['gpu-b', '2 000', '600', '30%', '900', '1'],
+    ]);
+    expect(await rowsOf('usage --by backend')).to.deep.include({
+      backend: 'gpu-b',
+      input_tokens: '2000',
+      cached_tokens: '600',
+      cached_share: '0.3',
+      reachable_tokens: '900',
+      moved_turns: '1',
+    });
+  });
+
   for (const line of ['keys list', 'groups list', 'usage', 'usage --by key', 'requests list', 'credits list alice']) {
     it(`are the same as JSON and as JSON Lines: ${line}`, async () => {
       const { data } = JSON.parse((await cli(`${line} --json`)).stdout) as { readonly data: readonly unknown[] };

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import {
   meanMs,
-  rejectedOf,
+  ofModel,
   sharesOf,
   spanOf,
   stackOf,
+  sumByBackend,
   sumByTime,
   sumOf,
   withStats,
@@ -107,8 +108,34 @@ describe('the sums of the usage view', () => {
     expect(withStats(parts, stats, 'm')[0]).to.deep.include({ ...times, rejected: 3 });
     expect(withStats(parts, stats, 'n')[0]).to.deep.include({ first_token: null, duration: null, rejected: 0 });
     expect(withStats(parts, stats, null)[1]).to.deep.include({ duration: null, rejected: 0 });
-    expect(rejectedOf(stats.rejected, 'm')).to.have.length(1);
+    expect(ofModel(stats.rejected, 'm')).to.have.length(1);
   });
+
+  it('add up what each backend read, the one that read most first', () => {
+    const counts = { cached_tokens: 50, cached_share: 0.5, reachable_tokens: 80, moved_turns: 1 };
+    const [start, later] = [seconds('2026-03-01T00:00:00Z'), seconds('2026-03-02T00:00:00Z')];
+    const row = { start, model: 'm', backend: 'gpu-b', input_tokens: 100, ...counts };
+    const rows = [
+      { ...row, backend: 'gpu-a', input_tokens: 200 },
+      row,
+      { ...row, model: 'n' },
+      { ...row, start: later, cached_tokens: 100 },
+    ];
+    const sums = sumByBackend(rows);
+    expect(sums.map(({ data: _data, ...sum }) => sum)).to.deep.equal([
+      { name: 'gpu-b', input_tokens: 300, cached_tokens: 200, reachable_tokens: 240, moved_turns: 3 },
+      { name: 'gpu-a', input_tokens: 200, cached_tokens: 50, reachable_tokens: 80, moved_turns: 1 },
+    ]);
+    expect(sharesOf(sums).map(({ label, valueOf }) => [label, valueOf({ start } as never)])).to.deep.equal([
+      ['gpu-b', 0.5],
+      ['gpu-a', 0.25],
+    ]);
+    expect(sums[0]?.data).to.deep.equal([
+      { start, cached_share: 0.5 },
+      { start: later, cached_share: 1 },
+    ]);
+  });
+
   it('stack what has a name, and the rest of all where there is any', () => {
     const [start, later] = [seconds('2026-03-01T00:00:00Z'), seconds('2026-03-02T00:00:00Z')];
     const curve = (name: string | null, ...requests: readonly number[]) => ({

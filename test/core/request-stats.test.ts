@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assert, double, property } from 'fast-check';
-import { addCounts, describeCounts, nameOfRejection, nameOfTime } from '../../src/core/request-stats.ts';
+import { addCounts, describeCounts, nameOfInput, nameOfRejection, nameOfTime } from '../../src/core/request-stats.ts';
 import { runs } from '../support/property.ts';
 
 function count(...names: string[]): Map<string, number> {
@@ -47,6 +47,17 @@ describe('the statistics of requests', () => {
         { code: 'duplicate_request', count: 1 },
         { code: 'invalid_json', count: 1 },
       ],
+      backends: [],
     });
+  });
+
+  it('have the input of each backend by name', () => {
+    const sums = count(nameOfInput('input', 'gpu-b'), nameOfInput('moved', 'gpu-b'));
+    for (const times of [1, 2]) addCounts(sums, { [nameOfInput('input', 'gpu-a')]: 100 * times, 'cached:gpu-a': 64 });
+    addCounts(sums, { [nameOfInput('reachable', 'gpu-a')]: 80 });
+    expect(describeCounts(sums).backends).to.deep.equal([
+      { backend: 'gpu-a', input: 300, cached: 128, reachable: 80, moved: 0 },
+      { backend: 'gpu-b', input: 1, cached: 0, reachable: 0, moved: 1 },
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
 } from '../../src/telemetry/request-stats.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { beginFacts } from '../support/observe.ts';
+import { USAGE } from '../support/records.ts';
 
 const HOUR_MS = 3_600_000;
 const GROUP = toGroupId(toUniquePart('0'.repeat(32)));
@@ -72,6 +73,20 @@ describe('the observer that counts for statistics', () => {
     expect(await counted()).to.deep.equal([
       ['', { 'rejected:rate_limit_exceeded': 1, 'rejected:invalid_json': 1 }],
       ['m', { [nameOfTime('duration', 3000)]: 1, 'rejected:rate_limit_exceeded': 1 }],
+    ]);
+  });
+
+  it('adds up the input of each of several backends, also where the answer was cut', async () => {
+    const usage = { ...USAGE, input_tokens: 1000, input_tokens_details: { cached_tokens: 640, cache_write_tokens: 0 } };
+    const prompt = { turn: { turn: 'extended' }, reachableTokens: 900, hasMoved: true } as const;
+    end({ ...ANSWERED, usage, prompt });
+    const [[, ofOnly]] = (await counted()) as [[string, object]];
+    expect(ofOnly).to.deep.equal({ [nameOfTime('duration', 3000)]: 1 });
+    written = [];
+    end({ ...ANSWERED, usage, prompt, upstream: 'gpu-a' }, { outcome: 'cancelled' });
+    end({ ...ANSWERED, usage, upstream: 'gpu-a' }, { outcome: 'failed' });
+    expect(await counted()).to.deep.equal([
+      ['m', { 'input:gpu-a': 2000, 'cached:gpu-a': 1280, 'reachable:gpu-a': 900, 'moved:gpu-a': 1 }],
     ]);
   });
 

@@ -96,7 +96,7 @@ export function showUsage(page) {
   const polling = showLive(page, {
     ask,
     show({ span, list, labels }) {
-      const { by, total, data, rejected, has_more } = list;
+      const { by, total, data, rejected, backends, has_more } = list;
       const { per } = span;
       shown = { by, per, mostCost: Math.max(...data.map(({ cost }) => cost), 0) };
       showTotal(tiles, total);
@@ -113,7 +113,7 @@ export function showUsage(page) {
       show(data, 'No requests ended in this period.');
       const order = by === 'time' ? 'Latest first' : 'Sorted by cost';
       about.textContent = `${order}${has_more ? `; only the first ${data.length} are shown` : ''}. Times are UTC.`;
-      drawStats({ parts, rejected, per });
+      drawStats({ parts, rejected, backends, per });
     },
     onRefused() {
       for (const part of [tiles, curves, charts]) part.replaceChildren();

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import { toLatencies, type Latencies } from '../../accounts/latencies.ts';
 import { toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
+import type { BackendPolicy } from '../../core/routes.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { RequestStatsQuery } from '../../store/request-stats.ts';
@@ -25,14 +26,23 @@ export interface ShowUsageOptions extends ListLatenciesOptions {
   readonly nowMs: () => number;
 }
 
+export interface ShowOwnUsageOptions extends ShowUsageOptions {
+  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
+}
+
 /** Answers with what the caller's own requests used, by hour, day or month (UTC) and model. */
-export function showUsage({ store, stats, nowMs }: ShowUsageOptions): RequestHandler {
+export function showUsage({ store, stats, nowMs, policy }: ShowOwnUsageOptions): RequestHandler {
   return async (req, res) => {
     const { identity } = callerOf(res);
     const span = readSpan(req.query, nowMs());
     const rows = await listUsage(store, { caller: identity, ...span }, untilServed(res));
-    const latencies = await listLatencies({ store, stats }, { of: identity, ...span });
-    res.json({ object: 'list', data: rows.map(toUsageOfModel), ...latencies } satisfies UsageList);
+    const { backends, ...latencies } = await listLatencies({ store, stats }, { of: identity, ...span });
+    res.json({
+      object: 'list',
+      data: rows.map(toUsageOfModel),
+      ...latencies,
+      backends: policy().exposesUpstream ? backends : [],
+    } satisfies UsageList);
   };
 }
 
@@ -41,7 +51,7 @@ export interface ListLatenciesOptions {
   readonly stats: Pick<StatsObserver, 'flush'>;
 }
 
-/** Returns how long requests took and which were refused, with all that this process has counted. */
+/** Returns how long requests took, which were refused and what backends read, with all that this process has counted. */
 export async function listLatencies(
   { store, stats }: ListLatenciesOptions,
   query: RequestStatsQuery,

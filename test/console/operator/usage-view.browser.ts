@@ -4,7 +4,8 @@ import { newGroupDraft } from '../../support/keys.ts';
 import { expectGoodLooks } from '../looks.ts';
 import { useConsole } from '../scene.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 describe('the usage of the operator', () => {
   const scene = useConsole({ key: { name: 'Ada’s key', creditsMicro: 12_000_000 } });
@@ -21,6 +22,9 @@ describe('the usage of the operator', () => {
     await scene.create({ model: 'm' });
     scene.backend.reply({ json: {}, status: 500 });
     await scene.create({ model: 'm', input: 'Hi' });
+    const hour = Math.floor(scene.nowMs() / HOUR_MS);
+    const counts = { 'input:gpu-a': 12_000, 'cached:gpu-a': 6000, 'reachable:gpu-a': 9000, 'moved:gpu-a': 2 };
+    await scene.managed.store.addRequestStats([{ caller: 'a caller', groupId: null, model: 'm', hour, counts }]);
   }
 
   const rowsOf = async (page: Page) => {
@@ -61,6 +65,13 @@ describe('the usage of the operator', () => {
     for (const chart of ['Time to first token', 'Duration of answered requests', 'Rejected requests']) {
       await page.getByRole('figure').filter({ hasText: chart }).locator('canvas').waitFor();
     }
+    await page
+      .getByRole('figure')
+      .filter({ hasText: 'Cached share of the input by backend' })
+      .locator('canvas')
+      .waitFor();
+    const caches = page.getByRole('table', { name: 'Prefix caches of the backends' }).locator('tbody td');
+    expect(await caches.allTextContents()).to.deep.equal(['gpu-a', '12K', '6K (50%)', '9K (75%)', '2']);
     const codes = page.getByRole('table', { name: 'Rejected by error code' }).locator('tbody tr');
     expect(await codes.allTextContents()).to.deep.equal(['missing_required_parameter1']);
   });

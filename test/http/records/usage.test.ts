@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { UsageQuery, UsageRow } from '../../../src/store/keys.ts';
 import type { UsageList } from '../../../src/contract/types.ts';
 import { callerOf, readError } from '../../records/caller.ts';
-import { answer } from '../../records/chunks.ts';
+import { answer, USAGE } from '../../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 import { compileSchema } from '../../support/schemas.ts';
@@ -122,6 +124,39 @@ describe('GET /api/v1/usage', () => {
     ]);
     expect(rejected).to.deep.equal([{ start: day, model: null, code: 'invalid_json', count: 1 }]);
   });
+
+  for (const expose_upstream of [true, false]) {
+    it(`tells${expose_upstream ? '' : ' nobody'} what the prefix cache of each backend served`, async () => {
+      const backends = [{ name: 'gpu-a', base_url: backend.baseUrl }];
+      const file = join(workshop.folder, 'backends.json');
+      writeFileSync(file, JSON.stringify({ backends, expose_upstream }));
+      gateway = await openGateway({ BACKENDS_FILE: file }, { nowMs: () => NOW_MS });
+      const usage = { ...USAGE, prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 640 } };
+      backend.always(answer('Hello', 'stop', usage));
+      const messages = ['Hi', 'Hello', 'And?'].map((content, at) => ({
+        role: at === 1 ? 'assistant' : 'user',
+        content,
+      }));
+      await gateway.create({ model: 'm', input: messages.slice(0, 1), prompt_cache_key: 'a session' });
+      await gateway.create({ model: 'm', input: messages, prompt_cache_key: 'a session' });
+      expect((await read(await gateway.get('/api/v1/usage'))).backends).to.deep.equal(
+        expose_upstream
+          ? [
+              {
+                start: Date.UTC(2026, 2, 15) / 1000,
+                model: 'm',
+                backend: 'gpu-a',
+                input_tokens: 2000,
+                cached_tokens: 1280,
+                cached_share: 0.64,
+                reachable_tokens: 1000,
+                moved_turns: 0,
+              },
+            ]
+          : [],
+      );
+    });
+  }
 
   it('is found under /v1 as well', async () => {
     await openWithRows();
