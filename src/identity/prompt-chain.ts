@@ -5,21 +5,21 @@ import { crc32 } from 'node:zlib';
 import { endOfValue, readFields, readMoreItems } from '../core/json-bytes.ts';
 
 export interface PromptChain {
-  readonly tools: Part;
-  /** All messages, from the bracket before the first one to the end of the last one. */
-  readonly messages: Part;
-  /** Some characters for each of the first messages. */
+  /** A digest of the tools, and their length in bytes. */
+  readonly tools: string;
+  readonly toolsLength: number;
+  /** Of all messages, from the bracket before the first one to the end of the last one. */
+  readonly messages: string;
+  readonly messagesLength: number;
+  /** Of the first message that is no instruction; empty without one. */
+  readonly opening: string;
+  /** Two characters for each of the first messages, with all before it. */
   readonly tags: string;
   readonly count: number;
   /** How many of the first messages are instructions. */
   readonly leading: number;
   /** Of the other fields that the prompt may depend on. */
-  readonly others: number;
-}
-
-interface Part {
-  readonly length: number;
-  readonly digest: string;
+  readonly others: string;
 }
 
 /** The first part that differs from the earlier prompt. */
@@ -50,17 +50,29 @@ export interface ReadPrompt {
 /** Belongs to one conversation. */
 export type PromptKey = string & { readonly brand: 'PromptKey' };
 
+/** Each conversation that is remembered has its key. */
+const KEY_BYTES = 16;
+
 /** Returns the key of a conversation of this caller. */
 export function toPromptKey(secret: string, caller: string, conversation: Uint8Array): PromptKey {
-  const hmac = createHmac('sha256', secret).update(`prompt\0${caller}\0`).update(conversation).digest('base64url');
+  const hmac = createHmac('sha256', secret).update(`prompt\0${caller}\0`).update(conversation).digest();
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return hmac as PromptKey;
+  return hmac.toString('base64url', 0, KEY_BYTES) as PromptKey;
 }
 
-/** So many characters of a digest tell where two prompts part, and a conversation takes less than a kilobyte. */
-const TAG = 3;
+/** A conversation takes less than a kilobyte. */
 const MAX_TAGS = 200;
-const NOTHING: Part = { length: 0, digest: '' };
+const NOTHING: PromptChain = {
+  tools: '',
+  toolsLength: 0,
+  messages: '',
+  messagesLength: 0,
+  opening: '',
+  tags: '',
+  count: 0,
+  leading: 0,
+  others: '',
+};
 
 /** They change from turn to turn, and no prompt depends on them. */
 const NOT_READ: ReadonlySet<string | undefined> = new Set([
@@ -75,63 +87,73 @@ const NOT_READ: ReadonlySet<string | undefined> = new Set([
 
 /**
  * Reads the prompt in the JSON of a request. What is known by its length and its checksum is not looked into: a turn of an agent
- * with 400 KB takes 0.1 ms, and 1.1 ms if each message were told apart. A caller that forges a checksum misleads nobody but itself.
+ * with 400 KB takes 0.1 ms, and 0.4 ms if each message is told apart. A caller that forges a checksum misleads nobody but itself.
  */
 export function readPrompt(bytes: Buffer, options: ReadPromptOptions): ReadPrompt {
   const { key, list, before, maxTags = MAX_TAGS } = options;
-  let chain: PromptChain = { tools: NOTHING, messages: NOTHING, tags: '', count: 0, leading: 0, others: 0 };
+  let chain = NOTHING;
+  let others = 0;
   let whole: PromptChain | undefined;
 
   readFields(bytes, 0, (name, at) => {
     if (name === list && bytes[at] === 0x5b) return readMessages(at);
     if (name === 'tools') return readTools(at);
     const end = endOfValue(bytes, at);
-    if (!NOT_READ.has(name)) chain = { ...chain, others: crc32(bytes.subarray(at, end), chain.others) };
+    if (!NOT_READ.has(name)) others = crc32(bytes.subarray(at, end), others);
     return end;
   });
+  chain = { ...chain, others: digestOf(key, others, 0) };
   return { chain, ...compare(chain, whole, before) };
 
-  function partOf(checksum: number, length: number): Part {
-    return { length, digest: digestOf(key, checksum, length) };
-  }
-
   /** Returns the earlier prompt with the same part here, and its checksum; undefined if there is none. */
-  function findAt(start: number, of: (one: PromptChain) => Part): Found | undefined {
+  function findAt(start: number, part: 'tools' | 'messages'): Found | undefined {
     for (const earlier of before) {
-      const { length, digest } = of(earlier);
+      const length = earlier[`${part}Length`];
       if (length === 0 || start + length >= bytes.length) continue;
       const checksum = crc32(bytes.subarray(start, start + length));
-      if (digestOf(key, checksum, length) === digest) return { earlier, checksum };
+      if (digestOf(key, checksum, length) === earlier[part]) return { earlier, checksum };
     }
     return undefined;
   }
 
   function readTools(at: number): number {
-    const known = findAt(at, ({ tools }) => tools);
-    const end = known === undefined ? endOfValue(bytes, at) : at + known.earlier.tools.length;
-    const tools = known?.earlier.tools ?? partOf(crc32(bytes.subarray(at, end)), end - at);
-    chain = { ...chain, tools };
+    const earlier = findAt(at, 'tools')?.earlier;
+    const toolsLength = earlier?.toolsLength ?? endOfValue(bytes, at) - at;
+    const end = at + toolsLength;
+    const tools = earlier?.tools ?? digestOf(key, crc32(bytes.subarray(at, end)), toolsLength);
+    chain = { ...chain, tools, toolsLength };
     return end;
   }
 
   function readMessages(at: number): number {
-    const known = findAt(at, ({ messages }) => messages);
+    const known = findAt(at, 'messages');
     whole = known?.earlier;
-    const knownEnd = at + (whole?.messages.length ?? 1);
-    let { count, leading } = whole ?? chain;
+    let { count, leading, opening } = whole ?? NOTHING;
+    let end = at + (whole?.messagesLength ?? 1);
+    let summed = known === undefined ? at : end;
+    let checksum = known?.checksum ?? 0;
+    const mask = crc32(key);
+    // A text that grew by additions would take ten times as much memory.
     const tags = [whole?.tags ?? ''];
-    let end = knownEnd;
-    const listEnd = readMoreItems(bytes, knownEnd, (start) => {
+
+    function sumToEnd(): number {
+      checksum = crc32(bytes.subarray(summed, end), checksum);
+      summed = end;
+      return checksum;
+    }
+
+    const listEnd = readMoreItems(bytes, end, (start) => {
       end = endOfValue(bytes, start);
-      if (count < maxTags) tags.push(digestOf(key, crc32(bytes.subarray(start, end)), end - start).slice(0, TAG));
-      if (count === leading && isInstructions(bytes, start)) leading += 1;
+      if (count < maxTags) tags.push(tagOf(mask, sumToEnd()));
+      if (opening === '' && maxTags > 0) {
+        if (isInstructions(bytes, start)) leading += 1;
+        else opening = digestOf(key, crc32(bytes.subarray(start, end)), end - start);
+      }
       count += 1;
       return end;
     });
-    const checksum =
-      known === undefined ? crc32(bytes.subarray(at, end)) : crc32(bytes.subarray(knownEnd, end), known.checksum);
-    // A text that grew by additions would take ten times as much memory.
-    chain = { ...chain, messages: partOf(checksum, end - at), tags: tags.join(''), count, leading };
+    const messages = digestOf(key, sumToEnd(), end - at);
+    chain = { ...chain, messages, messagesLength: end - at, opening, tags: tags.join(''), count, leading };
     return listEnd;
   }
 }
@@ -150,6 +172,12 @@ function digestOf(key: PromptKey, checksum: number, length: number): string {
   return hash('sha256', `${key}${checksum} ${length}`, 'base64url').slice(0, 8);
 }
 
+/** Some bits of the checksum under the key, since a digest of each message would take a third of the time. */
+function tagOf(mask: number, checksum: number): string {
+  const tag = Math.imul(checksum ^ mask, 0x9e3779b1) >>> 16;
+  return String.fromCharCode(tag >> 8, tag & 0xff);
+}
+
 function compare(
   chain: PromptChain,
   whole: PromptChain | undefined,
@@ -158,25 +186,25 @@ function compare(
   const earlier = whole ?? before.find((one) => isOfOneConversation(one, chain));
   if (earlier === undefined) return { index: -1 };
   const index = before.indexOf(earlier);
-  if (earlier.tools.digest !== chain.tools.digest) return { index, difference: { at: 'tools', isLast: false } };
+  if (earlier.tools !== chain.tools) return { index, difference: { at: 'tools', isLast: false } };
   return whole === undefined ? { index, difference: firstDifference(earlier, chain) } : { index };
 }
 
 /** Instructions may have changed, and the first message behind them has not. What ends earlier begins a conversation anew. */
 function isOfOneConversation(earlier: PromptChain, chain: PromptChain): boolean {
-  const first = tagAt(chain, chain.leading);
   const isBeginning = chain.count < earlier.count && earlier.tags.startsWith(chain.tags);
-  return first !== '' && first === tagAt(earlier, earlier.leading) && !isBeginning;
+  return chain.opening !== '' && chain.opening === earlier.opening && !isBeginning;
 }
 
 function tagAt({ tags }: PromptChain, at: number): string {
-  return tags.slice(TAG * at, TAG * (at + 1));
+  return tags.slice(2 * at, 2 * at + 2);
 }
 
 function firstDifference(earlier: PromptChain, chain: PromptChain): PromptDifference {
+  const known = earlier.tags.length / 2;
   let at = 0;
-  while (at < earlier.count && TAG * at < earlier.tags.length && tagAt(earlier, at) === tagAt(chain, at)) at += 1;
+  while (at < known && tagAt(earlier, at) === tagAt(chain, at)) at += 1;
   if (at < Math.max(earlier.leading, chain.leading)) return { at: 'instructions', isLast: false };
-  const later = TAG * at < earlier.tags.length ? '' : ' or later';
+  const later = at < known ? '' : ' or later';
   return { at: `message ${at + 1} of ${earlier.count}${later}`, isLast: at === earlier.count - 1 };
 }

@@ -130,7 +130,14 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           const earlier = turns[sent.index];
           const before = earlier === undefined ? [] : [earlier.client];
           const client = readPrompt(body.bytes, { key, list, before, maxTags: 0 });
-          read = { earlier, sent, client, model, stamp: `${stamp} ${leftOut.join(' ')}` };
+          read = {
+            earlier,
+            sent,
+            client,
+            // One text in the place of two that say the same.
+            model: model === plan.model ? plan.model : model,
+            stamp: leftOut.length === 0 ? stamp : `${stamp} ${leftOut.join(' ')}`,
+          };
         },
         end(usage) {
           if (read === undefined) return undefined;
@@ -194,7 +201,7 @@ function howItGoesOn(
   const { difference } = sent;
   if (difference === undefined) return { turn: 'extended' };
   const hasSameInput = isContinued || client.index >= 0;
-  const hasSameTools = client.chain.tools.digest === earlier.client.tools.digest;
+  const hasSameTools = client.chain.tools === earlier.client.tools;
   const isClientSame = client.chain.others === earlier.client.others && hasSameTools && hasSameInput;
   // What the client adds without an answer between may be told in the message before it.
   const isOfClient = !isClientSame || difference.isLast || isCompacted;

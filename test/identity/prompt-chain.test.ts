@@ -27,8 +27,9 @@ describe('the chain of a prompt', () => {
       toPromptKey('a secret', 'another caller', new Uint8Array()),
       toPromptKey('a secret', 'a caller', new Uint8Array([1])),
     ];
-    const digests = keys.map((key) => read(MESSAGES, { key }).chain.messages.digest);
-    expect(new Set(digests).size).to.equal(keys.length);
+    const chains = keys.map((key) => read(MESSAGES, { key }).chain);
+    for (const part of ['tools', 'messages', 'opening', 'tags', 'others'] as const)
+      expect(new Set(chains.map((chain) => chain[part])).size, part).to.equal(keys.length);
   });
 
   for (const space of [0, 2]) {
