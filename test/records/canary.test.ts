@@ -1,8 +1,11 @@
 /** Nothing of a prompt, a completion or a key stays anywhere: a marked text is put into all of them and looked for everywhere. */
 
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -10,8 +13,9 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { callerOf } from './caller.ts';
-import { expectUnmarked, MARK, readFiles, tellEverything } from './canary.ts';
+import { expectUnmarked, MARK, readFiles, REQUEST, tellEverything } from './canary.ts';
 import { answer } from './chunks.ts';
+import type { SentPrompt } from './prompt-worker.ts';
 
 describe('what is told to the gateway', () => {
   useRealSockets();
@@ -52,9 +56,40 @@ describe('what is told to the gateway', () => {
     expect(JSON.stringify(backend.requests.map(({ body, headers }) => [body, headers]))).to.include(MARK);
     expect(lines.filter((line) => line.includes('the-model')).length).to.be.above(20);
     expect(replies.filter((reply) => reply.includes('rgwc1_'))).to.have.length(1);
+    expect(replies.join('')).to.include('"broken_at":"instructions"');
+    expect(lines.join('')).to.include('"brokenAt":"instructions"');
 
     await gateway.close();
     for (const [name, content] of readFiles(folder)) expectUnmarked(content, `${name} after the end`);
+  });
+
+  it('is not in what the memory keeps of prompts to know the next turn by', async () => {
+    const { instructions, tools, input } = REQUEST;
+    const toPrompt = (...messages: object[]): SentPrompt => ({
+      client: Buffer.from(JSON.stringify({ ...REQUEST, input: [...input, ...messages] })),
+      sent: Buffer.from(
+        JSON.stringify({ messages: [{ role: 'system', content: instructions }, ...input, ...messages], tools }),
+      ),
+    });
+    const more = { role: 'user', content: `${MARK} once more` };
+    const prompts = [toPrompt(), toPrompt(more), toPrompt({ ...more, content: `${MARK} in other words` }, more)];
+    // Without mocha's `--import`. The dump has the first 1024 characters of each string.
+    const worker = new Worker(new URL('./prompt-worker.ts', import.meta.url), { execArgv: [] });
+    try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+      worker.postMessage({ prompts, keeps: Buffer.from('a text that the memory keeps') });
+      const [turns] = (await once(worker, 'message')) as unknown[];
+      expect(turns).to.deep.equal([
+        { turn: 'first' },
+        { turn: 'extended' },
+        { turn: 'broken', at: 'message 6 of 6', by: 'client' },
+      ]);
+      const dump = await text(await worker.getHeapSnapshot());
+      expect(dump).to.include('a text that the memory keeps');
+      expectUnmarked(dump, 'the memory');
+    } finally {
+      await worker.terminate();
+    }
   });
 
   it('is not in what the gateway says of its own mistakes', async () => {

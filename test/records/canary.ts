@@ -25,7 +25,7 @@ const MARKS = [
 const marked = (where: string): string => `${where} ${MARK}`;
 const API_KEY = `sk-${MARK}-key`;
 
-const REQUEST = {
+export const REQUEST = {
   model: 'the-model',
   instructions: marked('instructions'),
   user: marked('user'),
@@ -56,18 +56,20 @@ const REQUEST = {
 
 const MARKED_ERROR = { error: { message: marked('because of'), type: MARK, code: MARK, param: MARK } };
 
+const ANSWERED: Reply = {
+  sse: [
+    { choices: [{ index: 0, delta: { reasoning_content: marked('thought') } }] },
+    text(marked('answer')),
+    callArguments(JSON.stringify({ at: marked('arguments') })),
+    finish('tool_calls'),
+    usageChunk,
+  ],
+};
+
 const ANSWERS: readonly Reply[] = [
   // Before a success, since what fails for a key that was refused is counted.
   { json: MARKED_ERROR, status: 401 },
-  {
-    sse: [
-      { choices: [{ index: 0, delta: { reasoning_content: marked('thought') } }] },
-      text(marked('answer')),
-      callArguments(JSON.stringify({ at: marked('arguments') })),
-      finish('tool_calls'),
-      usageChunk,
-    ],
-  },
+  ANSWERED,
   { sse: [text(marked('cut'))], done: false },
   { sse: [text(marked('failing')), { error: { message: marked('in the middle'), code: 500 } }], done: false },
   ...[400, 402, 404, 413, 422, 429, 500, 503].map((status) => ({ json: MARKED_ERROR, status })),
@@ -110,6 +112,11 @@ export async function tellEverything(url: string, backend: ScriptedBackend): Pro
       others.push(await (await caller.cancel(requestId)).text());
     }
   }
+  // The next turn of this conversation, whose record says what has changed.
+  backend.reply(ANSWERED);
+  const broken = await caller.create({ ...REQUEST, instructions: marked('other instructions') });
+  await broken.text();
+  others.push(JSON.stringify(await caller.final(broken.headers.get('x-request-id') ?? '')));
   // The replies to these may quote their caller to himself.
   for (const mistake of MISTAKES) {
     for (const kind of ['json', 'web socket'] as const) {
