@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { ChatRequest } from '../../src/core/chat.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { RequestRecord, UsageList } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { expectLonger } from '../support/chat-prefix.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import type { TestSettings } from '../support/settings.ts';
@@ -121,6 +123,16 @@ describe('the prefix cache of a backend', () => {
     write('m-2', 'openai');
     gateway?.reload();
     expect(await ask(session)).to.include(BROKEN('message 4 of 6', 'settings'));
+  });
+
+  it('is kept by an upgrade between two turns, after which no turn before is known', async () => {
+    await open();
+    await ask(FIRST);
+    await gateway?.close();
+    await open();
+    expect(await ask(SECOND)).to.include(WHOLE('first'));
+    const [before, chat] = backend.requests.map(({ body }) => body as ChatRequest);
+    expectLonger(chat ?? expect.fail('nothing was asked'), before, 'generic');
   });
 
   it('is watched over a WebSocket, where a client sends only what is new', async () => {

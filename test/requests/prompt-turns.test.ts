@@ -18,6 +18,7 @@ interface Asked {
   readonly input?: readonly unknown[];
   /** On a WebSocket. */
   readonly continues?: object;
+  readonly isCompacted?: boolean;
   readonly usage?: Usage;
 }
 
@@ -51,7 +52,12 @@ describe('the turns of a conversation', () => {
         body: { bytes: body },
         ...(asked.continues && { continues: asked.continues }),
       },
-      { endpoint: 'responses', model: 'm', conversation: digestOf(session) },
+      {
+        endpoint: 'responses',
+        model: 'm',
+        conversation: digestOf(session),
+        ...(asked.isCompacted === true && { compaction: {} }),
+      },
     );
     prompt.asked({ name: backend, address, upstreamDialect: dialect });
     prompt.sent(Buffer.from(JSON.stringify({ model: 'm', messages })), { model: 'm', leftOut });
@@ -82,6 +88,13 @@ describe('the turns of a conversation', () => {
     const messages = [...FIRST, assistant('Changed on the way'), user('Look.'), assistant('I see.'), user('Go on.')];
     const broken = turnOf({ messages, input: [user('Go on.')], continues: {} });
     expect(broken).to.include({ turn: 'broken', by: 'gateway' });
+  });
+
+  it('is the client that broke it where it asks for a shorter history', () => {
+    ask({ messages: [...SECOND, assistant('I see.')], input: SECOND });
+    const messages = [...FIRST, assistant('All in one'), user('Go on.')];
+    const input = [...SECOND, user('Go on.')];
+    expect(turnOf({ messages, input, isCompacted: true })).to.include({ turn: 'broken', by: 'client' });
   });
 
   it('is the settings that broke it where another dialect or a refused field explains it', () => {
