@@ -26,13 +26,18 @@ interface Call {
 
 type CallPiece = Extract<Piece, { kind: 'call' }>;
 
-interface AssistantTurn {
-  readonly kind: 'assistant';
+interface Said {
   readonly texts: string[];
   readonly refusals: string[];
   readonly reasoning: ReasoningPiece[];
   readonly media: ChatPart[];
+}
+
+interface AssistantTurn extends Said {
+  readonly kind: 'assistant';
   readonly calls: Call[];
+  /** What was said behind the last call. */
+  later: Said | undefined;
   readonly place: number;
   /** How often the model had been asked before, as far as the history shows. */
   readonly round: number;
@@ -88,7 +93,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
         addSaid(piece);
         break;
       case 'reasoning':
-        if (piece.text !== '' || piece.state !== undefined) currentTurn().reasoning.push(piece);
+        if (piece.text !== '' || piece.state !== undefined) saidNow().reasoning.push(piece);
         break;
       case 'call':
         addCall(piece);
@@ -124,10 +129,15 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
   }
 
   function addSaid({ text, refusal, media = [] }: AssistantPiece): void {
+    const said = saidNow();
+    if (text !== '') said.texts.push(text);
+    if (refusal !== '') said.refusals.push(refusal);
+    said.media.push(...media);
+  }
+
+  function saidNow(): Said {
     const turn = currentTurn();
-    if (text !== '') turn.texts.push(text);
-    if (refusal !== '') turn.refusals.push(refusal);
-    turn.media.push(...media);
+    return turn.calls.length === 0 ? turn : (turn.later ??= nothingSaid());
   }
 
   function currentTurn(): AssistantTurn {
@@ -136,11 +146,9 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
     if (last?.kind === 'message') rounds += 1;
     const turn: AssistantTurn = {
       kind: 'assistant',
-      texts: [],
-      refusals: [],
-      reasoning: [],
-      media: [],
+      ...nothingSaid(),
       calls: [],
+      later: undefined,
       place: turns.length,
       round: rounds,
       answered: false,
@@ -166,6 +174,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
       isRepeated: false,
       output: undefined,
     };
+    joinLater(turn);
     turn.calls.push(call);
     turn.callsByContent?.set(contentOf(givenId, name, piece.arguments), call);
     const turnsWithId = turnsOfCall.get(givenId) ?? [];
@@ -180,16 +189,17 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
 
   /** Some clients replay state after the outputs of its calls. The calls show its turn. */
   function moveReasoning(turn: AssistantTurn): void {
-    for (const piece of turn.reasoning.splice(0)) turnOf(piece, turn).reasoning.push(piece);
+    for (const said of turn.later === undefined ? [turn] : [turn, turn.later])
+      for (const piece of said.reasoning.splice(0)) (turnOf(piece, turn) ?? said).reasoning.push(piece);
   }
 
-  function turnOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn {
+  function turnOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn | undefined {
     for (const { call_id: callId } of state?.calls ?? []) {
       const turnsWithId = turnsOfCall.get(callId) ?? [];
       const found = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
       if (found !== undefined) return found;
     }
-    return turn;
+    return undefined;
   }
 
   /**
@@ -315,7 +325,29 @@ interface AssistantRules extends TurnRules {
   readonly usedField: ThoughtsForm | undefined;
 }
 
+function nothingSaid(): Said {
+  return { texts: [], refusals: [], reasoning: [], media: [] };
+}
+
+function joinLater(turn: AssistantTurn): void {
+  const { later } = turn;
+  if (later === undefined) return;
+  turn.texts.push(...later.texts);
+  turn.refusals.push(...later.refusals);
+  turn.reasoning.push(...later.reasoning);
+  turn.media.push(...later.media);
+  turn.later = undefined;
+}
+
 function toTurnMessages(turn: AssistantTurn, dialect: AssistantRules): ChatMessage[] {
+  const { later } = turn;
+  // A client may have asked without the outputs, so that the words are the answer to that.
+  if (!turn.answered && later !== undefined && later.texts.length + later.refusals.length > 0)
+    return [
+      { ...turn, later: undefined },
+      { ...turn, ...later, calls: [], later: undefined },
+    ].flatMap((part) => toTurnMessages(part, dialect));
+  joinLater(turn);
   const assistant = toAssistantMessage(turn, dialect);
   if (assistant === undefined) return [NO_ANSWER];
   const media = [...turn.media, ...turn.calls.flatMap((call) => toMediaParts(call))];

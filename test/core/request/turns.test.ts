@@ -201,6 +201,17 @@ describe('toMessages', () => {
         expected: [fromUser('Hi'), called(null, 'a'), tool('a', NO_OUTPUT)],
       },
       {
+        name: 'before what the model said when it was asked without one',
+        pieces: [says('I look.'), calls('a'), thinks('None?'), says('I cannot know.'), user('Go on.')],
+        dialect: { reasoningField: 'reasoning_content' },
+        expected: [
+          called('I look.', 'a'),
+          tool('a', NO_OUTPUT),
+          { ...fromAssistant('I cannot know.'), reasoning_content: 'None?' },
+          fromUser('Go on.'),
+        ],
+      },
+      {
         name: 'but not one whose output is empty',
         pieces: [calls('a'), output('a', '')],
         expected: [called(null, 'a'), tool('a', '')],

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChatRequest } from '../../../src/core/chat.ts';
 import { DIALECTS, isDialectName, type DialectName } from '../../../src/core/dialects.ts';
-import { NO_OUTPUT } from '../../../src/core/request/turns.ts';
 import type { CreateResponse } from '../../../src/contract/types.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 import { findComplaints, type Rules } from '../../clients/complaints.ts';
@@ -190,9 +189,7 @@ export function faultOfRequest(
   if (odd === undefined) return NOTHING_TO_CHANGE;
   try {
     const asked = askedOf(odd as unknown as CreateResponse, { dialect });
-    const last = asked.messages.at(-1);
-    // An answer behind a call without an output is one with it.
-    const answers = last?.role === 'assistant' || last?.content === NO_OUTPUT ? [] : [ANSWER];
+    const answers = asked.messages.at(-1)?.role === 'assistant' ? [] : [ANSWER];
     const later = { ...odd, input: [...odd.input, ...answers, QUESTION] };
     expectLonger(askedOf(later as unknown as CreateResponse, { dialect }), asked, dialect);
     if (oddities.every(({ means }) => means === 'same'))

@@ -32,7 +32,7 @@ const SAME: readonly SameOddity[] = [
   {
     name: 'all that is said in a row in one chunk',
     source: '`--stream-interval` of vLLM',
-    takes: ['text form'],
+    takes: ['text form', 'thoughts form'],
     apply: (chunks) => joined(chunks),
   },
   {
