@@ -168,6 +168,12 @@ export const CALLS: readonly SameOddity[] = [
     },
   },
   {
+    name: 'whole calls in one chunk',
+    source: 'recorded of Groq, Mistral and xAI',
+    takes: ['arguments form'],
+    apply: wholeCalls,
+  },
+  {
     name: 'all arguments so far in each chunk',
     source: 'NousResearch/hermes-agent#35592',
     takes: ['arguments form'],
@@ -253,6 +259,22 @@ function interleaves(chunks: Json[]): boolean {
     .flatMap(callsIn)
     .map((call) => call['index']);
   return order.some((index, at) => order.indexOf(index) < at && order[at - 1] !== index);
+}
+
+function wholeCalls(chunks: Json[]): Json[] | undefined {
+  if (!isStream(chunks) || !hasOwnIndexes(chunks)) return undefined;
+  const whole = new Map(callsIn(messageOf(chunks)).map((call) => [call['index'], functionOf(call)['arguments']]));
+  return eachDelta(chunks, (delta) => {
+    const pieces = callsIn(delta);
+    const first = pieces.filter(({ index }) => whole.has(index));
+    for (const call of first) {
+      functionOf(call)['arguments'] = whole.get(call['index']);
+      whole.delete(call['index']);
+    }
+    if (first.length > 0) delta['tool_calls'] = first;
+    else delete delta['tool_calls'];
+    return first.length < pieces.length;
+  });
 }
 
 function argumentsSoFar(chunks: Json[]): Json[] | undefined {
