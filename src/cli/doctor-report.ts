@@ -66,7 +66,7 @@ function needsOwnKeys({ config, isDemo }: Examined, { checksKeys }: Examination)
 }
 
 export function toJson({ config, baseUrl, isDemo, name, examination, ...report }: Report): object {
-  const { model, findings, isFine, choice } = examination;
+  const { model, findings, isFine, choice, oddities } = examination;
   return {
     object: 'examination',
     backend: name,
@@ -79,6 +79,7 @@ export function toJson({ config, baseUrl, isDemo, name, examination, ...report }
       ...finding,
       ...(finding.result === 'no' && { means: meaningOf(finding, examination, isDemo) }),
     })),
+    oddities: oddities.map(({ name, reading, dialects }) => ({ name, reading, known_of: Object.keys(dialects) })),
     dialect: {
       set: config.upstreamDialect,
       suggested: choice.dialect,
@@ -107,6 +108,8 @@ export function formatReport(report: Report, paint: Paint): string[] {
     ...formatTable(COLUMNS, examination.findings, paint),
     ...(refused.length === 0 ? [] : title('What each “no” means')),
     ...refused.map((finding) => `${finding.name}: ${meaningOf(finding, examination, isDemo)}`),
+    ...(examination.oddities.length === 0 ? [] : title('What is odd in its answers, and what the gateway makes of it')),
+    ...examination.oddities.map(({ name, reading }) => `${name}: ${reading}`),
     ...title('Dialect'),
     ...describeDialect(report, paint),
     ...title('Settings'),

@@ -6,6 +6,7 @@ import { isRecognised, type Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../core/chat.ts';
 import { TAGS } from '../core/reply/think-tags.ts';
 import { DoctorError } from './doctor-error.ts';
+import { odditiesIn, type Oddity } from './oddities.ts';
 import { abortJson } from './abort.ts';
 import type { Said } from './answer.ts';
 import { askFirstChat, askForModels, idOf, type Backend } from './contact.ts';
@@ -34,6 +35,8 @@ export interface Examination {
   readonly isFine: boolean;
   readonly checksKeys: Finish['result'];
   readonly seen: Seen;
+  /** What was odd in its answers, each once. */
+  readonly oddities: readonly Oddity[];
   readonly choice: DialectChoice;
 }
 
@@ -74,6 +77,7 @@ export function examine(options: ExaminationOptions): Promise<Examination> {
       isFine: isFine(findings),
       checksKeys: keys.result,
       seen,
+      oddities: evidence.oddities(),
       choice: chooseDialect(evidence.value, seen),
     };
   });
@@ -228,12 +232,14 @@ function createEvidence() {
   const models: ChatChunk[] = [];
   const answers: ChatChunk[] = [];
   const reasoningIn = new Set<string>();
+  const oddities = new Set<Oddity>();
   const addHeaders = (reply: RawReply): void => {
     for (const [name, value] of Object.entries(reply.headers)) headers[name] = String(value);
   };
   return {
     value: { headers, models, answers } satisfies Evidence,
     thinkTags: () => (reasoningIn.has('</think>') ? 'opened' : TAGS.some(({ open }) => reasoningIn.has(open))),
+    oddities: () => [...oddities],
     addReply(reply: RawReply, listed: readonly ChatChunk[]) {
       addHeaders(reply);
       models.push(...listed);
@@ -242,6 +248,7 @@ function createEvidence() {
       addHeaders(reply);
       answers.push(...said.chunks);
       for (const place of said.reasoningIn) reasoningIn.add(place);
+      for (const oddity of odditiesIn(said)) oddities.add(oddity);
     },
   };
 }

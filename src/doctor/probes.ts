@@ -97,10 +97,12 @@ export const PROBES = [
   },
   {
     name: 'parallel tools',
+    // In a stream, as agents ask: calls are odder there.
     ask: (manner) => ({
       ...limited(manner, ABOUT_TWO_CITIES),
       tools: [WEATHER],
       parallel_tool_calls: true,
+      stream: true,
     }),
     judge: (said) =>
       said.calls.length === 1

@@ -232,6 +232,17 @@ describe('doctor', () => {
     }
   });
 
+  it('names what is odd in the answers, and what the gateway makes of it', async () => {
+    const { report } = await examineAs({ choice: { finish_reason: 'eos' } });
+    expect(report.oddities).to.deep.include({
+      name: 'a finish reason of its own',
+      reading: 'The words of other APIs are known. After an unknown one the answer counts as whole if its calls are.',
+      known_of: ['together'],
+    });
+    const { stdout } = await examine();
+    expect(stdout).to.contain('\na finish reason of its own: The words of other APIs are known. ');
+  });
+
   it('gives the demo backend a clean bill', async () => {
     const { status, stdout } = await run('doctor');
     expect(stdout).to.match(
@@ -245,7 +256,7 @@ describe('doctor', () => {
     expect(stdout).to.include('keys: The demo backend takes any key').and.not.to.include('let the gateway check keys');
     expect(status).to.equal(0);
     const report = JSON.parse((await run('doctor --json')).stdout);
-    expect(report).to.deep.include({ object: 'examination', base_url: null, model: 'demo', ok: true });
+    expect(report).to.deep.include({ object: 'examination', base_url: null, model: 'demo', ok: true, oddities: [] });
     expect(report.verdict).to.equal('Works with OpenAI SDK, Agents SDK, AI SDK, LangChain, Codex.');
     expect(report.works_with[0]).to.deep.equal({ client: 'OpenAI SDK', works: 'yes', why: [] });
     expect(report.settings).to.deep.equal({

@@ -27,6 +27,7 @@ function reportOf(
       isFine: true,
       checksKeys,
       seen: NOT_CLEAR,
+      oddities: [],
       choice: { dialect: 'vllm', reason: '', equivalents: [], differences: own ? { systemRole: 'system' } : {} },
     },
   );

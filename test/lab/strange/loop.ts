@@ -1,7 +1,8 @@
 /**
  * `npm run lab strange -- --seed N --cases M`: up to three oddities at once, and the bytes of a
- * stream as well; ends with 1 at the first fault, shrunk to the fewest oddities. With `--peer URL`
- * another translator is asked, whose chat backend is this program at `--port`.
+ * stream as well; ends with 1 at the first fault, shrunk to the fewest oddities. With `--peer NAME`
+ * another translator is asked at `--url`, or a gateway of these sources without it. Its chat backend
+ * is this program at `--port`. `PUBLISH=1` writes what was found into the guides.
  */
 
 import { parseArgs } from 'node:util';
@@ -9,6 +10,8 @@ import { publishFigures } from '../../support/generate-figures.ts';
 import { SEED } from '../../support/property.ts';
 import { loadAnswers } from './cases.ts';
 import { askPeer } from './peer.ts';
+import { openGateway, TEST_KEY } from '../../support/gateway.ts';
+import { publishPeer } from '../../support/generate-strange.ts';
 import { search } from './search.ts';
 
 const { values } = parseArgs({
@@ -16,18 +19,30 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     cases: { type: 'string' },
     peer: { type: 'string' },
-    key: { type: 'string', default: 'test-key' },
+    version: { type: 'string', default: '' },
+    url: { type: 'string' },
+    key: { type: 'string', default: TEST_KEY },
     model: { type: 'string', default: 'm' },
     port: { type: 'string', default: '8799' },
   },
 });
 
-if (values.peer === undefined) {
-  searchAll(Number(values.seed ?? SEED), Number(values.cases ?? 100_000));
-} else {
-  const { peer: url, key, model, port } = values;
-  for (const { group, tried, right } of await askPeer({ url, key, model, port: Number(port) }))
-    console.log(`${group.padEnd(20)} ${right} of ${tried}`);
+if (values.peer === undefined) searchAll(Number(values.seed ?? SEED), Number(values.cases ?? 100_000));
+else await tryPeer(values.peer);
+
+async function tryPeer(name: string): Promise<void> {
+  const { version, key, model, port } = values;
+  const own =
+    values.url === undefined ? await openGateway({ UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1` }) : undefined;
+  try {
+    const url = values.url ?? `${own?.url}/api/v1`;
+    const groups = await askPeer({ url, key, model, port: Number(port) });
+    for (const { group, tried, right } of groups) console.log(`${group.padEnd(20)} ${right} of ${tried}`);
+    if (process.env['PUBLISH'] === '1')
+      publishPeer(name, { version, date: new Date().toISOString().slice(0, 10), groups });
+  } finally {
+    await own?.close();
+  }
 }
 
 function searchAll(seed: number, cases: number): void {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readJson } from '../../../src/core/json.ts';
 import { startScriptedBackend } from '../../support/backend.ts';
+import type { Understood } from '../../support/generate-strange.ts';
 import { isObject, isStream, type Json } from './answer.ts';
 import { CALLS } from './call-oddities.ts';
 import { loadAnswers, oddBody, type Recorded } from './cases.ts';
@@ -21,13 +22,6 @@ interface Group {
   readonly name: string;
   readonly means: 'same' | 'broken';
   readonly oddBodies: readonly ((answer: Recorded) => string | undefined)[];
-}
-
-/** Of odd answers that it got, how many a translator understood or did not believe. */
-export interface Understood {
-  readonly group: string;
-  readonly tried: number;
-  readonly right: number;
 }
 
 /** Asks another translator for each oddity at answers of our own, and compares what it tells with what it tells of the plain ones. */
