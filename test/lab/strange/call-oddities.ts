@@ -41,36 +41,13 @@ export const CALLS: readonly SameOddity[] = [
     name: 'the id of a call in each of its pieces',
     source: 'THU-MAIC/OpenMAIC#1556',
     takes: ['id'],
-    apply: (chunks) => {
-      const ids = new Map<number, unknown>();
-      let hasChanged = false;
-      const changed = eachCall(chunks, (call) => {
-        const index = indexOf(call);
-        if (index === undefined) return false;
-        if (call['id']) ids.set(index, call['id']);
-        else if (ids.has(index)) hasChanged = set(call, 'id', ids.get(index));
-        return true;
-      });
-      return hasChanged ? changed : undefined;
-    },
+    apply: (chunks) => repeated(chunks, 'id', (call) => call),
   },
   {
     name: 'the name of a call in each of its pieces',
     source: 'NousResearch/hermes-agent#8259',
     takes: ['name'],
-    apply: (chunks) => {
-      const names = new Map<number, unknown>();
-      let hasChanged = false;
-      const changed = eachCall(chunks, (call) => {
-        const index = indexOf(call);
-        if (index === undefined) return false;
-        const called = functionOf(call);
-        if (called['name']) names.set(index, called['name']);
-        else if (names.has(index)) hasChanged = set(called, 'name', names.get(index));
-        return true;
-      });
-      return hasChanged && callCountOf(chunks) > 0 ? changed : undefined;
-    },
+    apply: (chunks) => repeated(chunks, 'name', functionOf),
   },
   ...[null, ''].map((none) => ({
     name: `an id and a name of ${JSON.stringify(none)} where a call goes on`,
@@ -231,6 +208,16 @@ export const CALLS: readonly SameOddity[] = [
 
 function indexOf(call: Json): number | undefined {
   return typeof call['index'] === 'number' ? call['index'] : undefined;
+}
+
+function repeated(chunks: Json[], field: string, partOf: (call: Json) => Json): Json[] | undefined {
+  const known = new Map<number, unknown>();
+  return eachCall(chunks, (call) => {
+    const [index, part] = [indexOf(call), partOf(call)];
+    if (index === undefined) return false;
+    if (part[field]) known.set(index, part[field]);
+    return !part[field] && known.has(index) && set(part, field, known.get(index));
+  });
 }
 
 function namesInPieces(chunks: Json[]): Json[] | undefined {

@@ -77,26 +77,21 @@ export const FINISH_REASONS: readonly SameOddity[] = [
       return chunks.filter((_, at) => at !== end);
     },
   },
-  {
-    name: '"" for no finish reason',
-    source: 'OpenRouter; BerriAI/litellm#31634',
+  ...(
+    [
+      ['', 'OpenRouter; BerriAI/litellm#31634'],
+      ['null', 'help.aliyun.com: DashScope'],
+    ] as const
+  ).map(([none, source]) => ({
+    name: `"${none}" for no finish reason`,
+    source,
     takes: [],
-    apply: (chunks) => {
+    apply: (chunks: Json[]) => {
       if (!isStream(chunks)) return undefined;
-      for (const choice of chunks.flatMap(choicesIn)) choice['finish_reason'] ||= '';
+      for (const choice of chunks.flatMap(choicesIn)) choice['finish_reason'] ||= none;
       return chunks;
     },
-  },
-  {
-    name: '"null" for no finish reason',
-    source: 'help.aliyun.com: DashScope',
-    takes: [],
-    apply: (chunks) => {
-      if (!isStream(chunks)) return undefined;
-      for (const choice of chunks.flatMap(choicesIn)) choice['finish_reason'] ||= 'null';
-      return chunks;
-    },
-  },
+  })),
   {
     name: 'no finish reason, and [DONE]',
     source: 'openclaw/openclaw#97994',
@@ -104,6 +99,8 @@ export const FINISH_REASONS: readonly SameOddity[] = [
     apply: (chunks) => (isStream(chunks) && isWell(chunks) ? withReason(chunks, () => null) : undefined),
   },
 ];
+
+const ZEROS: Json = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 export const USAGES: readonly SameOddity[] = [
   {
@@ -129,30 +126,24 @@ export const USAGES: readonly SameOddity[] = [
     takes: ['usage'],
     apply: (chunks) => {
       if (usageOf(chunks) === undefined || !isStream(chunks)) return undefined;
-      for (const chunk of chunks) chunk['usage'] ??= { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      for (const chunk of chunks) chunk['usage'] ??= ZEROS;
       return chunks;
     },
   },
-  {
-    name: 'a usage of null after the real one',
+  ...(
+    [
+      ['null', null],
+      ['zeros', ZEROS],
+    ] as const
+  ).map(([none, usage]) => ({
+    name: `a usage of ${none} after the real one`,
     source: 'cline/cline#12282',
-    takes: ['usage'],
-    apply: (chunks) => {
-      const last = chunks.at(-1);
-      if (usageOf(chunks) === undefined || !isStream(chunks) || last === undefined) return undefined;
-      return [...chunks, { ...last, choices: [], usage: null }];
-    },
-  },
-  {
-    name: 'a usage of zeros after the real one',
-    source: 'cline/cline#12282',
-    takes: ['usage'],
-    apply: (chunks) => {
-      const last = chunks.at(-1);
-      if (usageOf(chunks) === undefined || !isStream(chunks) || last === undefined) return undefined;
-      return [...chunks, { ...last, choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }];
-    },
-  },
+    takes: ['usage'] as const,
+    apply: (chunks: Json[]) =>
+      usageOf(chunks) !== undefined && isStream(chunks)
+        ? [...chunks, { ...chunks.at(-1), choices: [], usage }]
+        : undefined,
+  })),
   {
     name: 'the usage in the choice',
     source: 'platform.moonshot.ai/docs/api/chat',

@@ -27,7 +27,7 @@ import { BROKEN, FINISH_REASONS, USAGES } from './end-oddities.ts';
 /** Texts shorter than this may be real where more of them comes in each chunk. */
 const LONG = 12;
 
-const SAME: readonly SameOddity[] = [
+const TEXTS: readonly SameOddity[] = [
   ...splits(),
   {
     name: 'all that is said in a row in one chunk',
@@ -220,15 +220,21 @@ const SAME: readonly SameOddity[] = [
       return chunks;
     },
   },
-  ...CALLS,
-  ...FINISH_REASONS,
-  ...USAGES,
 ];
 
-export const ODDITIES: readonly AnswerOddity[] = [
-  ...SAME.map((oddity) => ({ ...oddity, means: 'same' as const })),
-  ...BROKEN.map((oddity) => ({ ...oddity, means: 'broken' as const })),
-];
+export const GROUPS = {
+  'text and thoughts': TEXTS.map(isSame),
+  calls: CALLS.map(isSame),
+  'finish reasons': FINISH_REASONS.map(isSame),
+  usage: USAGES.map(isSame),
+  'broken answers': BROKEN.map((oddity): AnswerOddity => ({ ...oddity, means: 'broken' })),
+} as const;
+
+export const ODDITIES: readonly AnswerOddity[] = Object.values(GROUPS).flat();
+
+function isSame(oddity: SameOddity): AnswerOddity {
+  return { ...oddity, means: 'same' };
+}
 
 /** The texts of all chunks again, cut in other places. */
 function splits(): SameOddity[] {

@@ -3,10 +3,8 @@ import { readJson } from '../../../src/core/json.ts';
 import { startScriptedBackend } from '../../support/backend.ts';
 import type { Understood } from '../../support/generate-strange.ts';
 import { isObject, isStream, type Json } from './answer.ts';
-import { CALLS } from './call-oddities.ts';
 import { loadAnswers, oddBody, type Recorded } from './cases.ts';
-import { BROKEN, FINISH_REASONS, USAGES } from './end-oddities.ts';
-import { ODDITIES } from './oddities.ts';
+import { GROUPS } from './oddities.ts';
 import { WIRES } from './wires.ts';
 
 export interface Peer {
@@ -40,7 +38,7 @@ export async function askPeer(peer: Peer): Promise<readonly Understood[]> {
       plain.set(answer, told);
     }
     const result: Understood[] = [];
-    for (const { name: group, means, oddBodies } of groups()) {
+    for (const { name: group, means, oddBodies } of ALL) {
       let [tried, right] = [0, 0];
       for (const answer of answers) {
         for (const body of oddBodies.map((change) => change(answer))) {
@@ -60,26 +58,16 @@ export async function askPeer(peer: Peer): Promise<readonly Understood[]> {
 }
 
 /** What needs a setting is left out. Broken answers come last, since a translator may rest after them. */
-function groups(): Group[] {
-  const of = (name: string, isIn: (oddity: string) => boolean, means: Group['means'] = 'same'): Group => ({
+const ALL: readonly Group[] = [
+  { name: 'bytes', means: 'same', oddBodies: WIRES.map((wire) => (answer) => oddBody(answer, [], wire)) },
+  ...Object.entries(GROUPS).map(([name, oddities]): Group => ({
     name,
-    means,
-    oddBodies: ODDITIES.filter((oddity) => oddity.settings === undefined && isIn(oddity.name)).map(
-      (oddity) => (answer: Recorded) => oddBody(answer, [oddity]),
-    ),
-  });
-  const namesOf = (list: readonly { readonly name: string }[]): Set<string> => new Set(list.map(({ name }) => name));
-  const [calls, reasons, usages, broken] = [CALLS, FINISH_REASONS, USAGES, BROKEN].map(namesOf);
-  const others = [calls, reasons, usages, broken];
-  return [
-    of('text and thoughts', (name) => others.every((list) => !list?.has(name))),
-    of('calls', (name) => calls?.has(name) === true),
-    of('finish reasons', (name) => reasons?.has(name) === true),
-    of('usage', (name) => usages?.has(name) === true),
-    { name: 'bytes', means: 'same', oddBodies: WIRES.map((wire) => (answer) => oddBody(answer, [], wire)) },
-    of('broken answers', (name) => broken?.has(name) === true, 'broken'),
-  ];
-}
+    means: name === 'broken answers' ? 'broken' : 'same',
+    oddBodies: oddities
+      .filter(({ settings }) => settings === undefined)
+      .map((oddity) => (answer) => oddBody(answer, [oddity])),
+  })),
+];
 
 /** Returns what the client of a stream knows in the end; undefined where no response came. */
 async function ask({ url, key, model }: Peer, { request }: Recorded): Promise<unknown> {
