@@ -46,9 +46,14 @@ export function refusalForClient(
   options: JudgeOptions,
 ): RelayedRefusal {
   const { error, operatorProblem } = judge({ status, headers, sentHeaders, body: bytes.toString() }, options);
-  const isQuoted = options.keyOwner === 'gateway' && secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
+  const isQuoted = quotesKey(bytes, sentHeaders, options);
   if (operatorProblem !== undefined || !isWhole || !isJson(headers) || isQuoted) throw error;
   return { status, headers, body: bytes, error };
+}
+
+/** Whether the bytes have the gateway's own key in them, with which the backend was asked. */
+export function quotesKey(bytes: Buffer, sentHeaders: Answered['sentHeaders'], { keyOwner }: JudgeOptions): boolean {
+  return keyOwner === 'gateway' && secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
 }
 
 export function isJson(headers: ReplyHeaders): boolean {

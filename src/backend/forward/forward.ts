@@ -12,7 +12,7 @@ import { contentType, isPlain } from '../answer-reader.ts';
 import type { AskOptions, ChatBackendOptions, RelayedAnswer } from '../chat.ts';
 import { connectionFailure, proxyFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
 import { createOutbound } from '../outbound.ts';
-import { isJson, refusalForClient, type RelayedRefusal } from '../refusal.ts';
+import { isJson, judge, quotesKey, refusalForClient, type RelayedRefusal } from '../refusal.ts';
 import { withoutLimits } from '../reply-headers.ts';
 import { forwardedHeaders, type KeyOwner } from '../request-headers.ts';
 import { createReuse, watchAgent } from '../reuse.ts';
@@ -190,7 +190,8 @@ async function passOn(
   const headers = options.hidesLimits === true ? withoutLimits(answer.headers) : answer.headers;
   const head = { status, headers, isEventStream: contentType(headers) === 'text/event-stream' };
   const isRefused = isRefusal(answer, req.method, options.keyOwner);
-  if (edit === undefined && !isRefused) {
+  const mayQuoteKey = options.keyOwner === 'gateway' && status >= 400 && req.method !== 'HEAD';
+  if (edit === undefined && !isRefused && !mayQuoteKey) {
     listener.stream(head, answer);
     return undefined;
   }
@@ -203,7 +204,11 @@ async function passOn(
     const refusal = isPlain(headers) ? { bytes, isWhole } : { bytes: Buffer.alloc(0), isWhole: false };
     return refusalForClient(refusal, { status, headers, sentHeaders }, options);
   }
-  if (edited === undefined && !isWhole) throw new ApiError('upstream_invalid_response');
+  if (edited === undefined) {
+    if (!isWhole || (mayQuoteKey && !isPlain(headers))) throw new ApiError('upstream_invalid_response');
+    if (mayQuoteKey && quotesKey(bytes, sentHeaders, options))
+      throw judge({ status, headers, sentHeaders, body: bytes.toString() }, options).error;
+  }
   listener.whole(head, edited ?? bytes);
   return undefined;
 }

@@ -492,6 +492,32 @@ describe('passthrough', () => {
       });
     }
 
+    for (const status of [400, 404, 409, 422]) {
+      it(`takes the gateway's own key out of a ${status} that quotes it, and leaves others as they are`, async () => {
+        await open({ upstreamApiKey: 'sk-upstream', passthroughPaths: ['/v1/files'] });
+        for (const path of ['/v1/chat/completions', '/v1/files/f']) {
+          const ask = async (message: string): Promise<Response> => {
+            backend.reply({ json: { error: { message, weird: 1 } }, status });
+            return call(path, { method: 'POST', body: '{}' });
+          };
+          const quoting = await (await ask('You sent sk-upstream.')).text();
+          expect(quoting).to.include('You sent [redacted].').and.not.to.include('sk-upstream');
+          const plain = await ask('Not so.');
+          expect(plain.status).to.equal(status);
+          expect(await plain.json()).to.deep.equal({ error: { message: 'Not so.', weird: 1 } });
+        }
+      });
+    }
+
+    it("does not pass on a compressed refusal, which may quote the gateway's own key", async () => {
+      await open({ upstreamApiKey: 'sk-upstream' });
+      backend.reply(({ start, end }) => {
+        start(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+        end(gzipSync('{"error":{"message":"You sent sk-upstream."}}'));
+      });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_invalid_response' });
+    });
+
     it('makes JSON of a page', async () => {
       await open();
       backend.reply({ text: '<html>Bad Gateway</html>', status: 502, headers: { 'content-type': 'text/html' } });
