@@ -5,6 +5,7 @@ import type { RoutedChatRelay } from '../backend/failover.ts';
 import type { RelayedAnswer } from '../backend/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
+import { createTextMeter } from '../core/reply/text-in-json.ts';
 import { isWhole } from '../core/reply/usage.ts';
 import { accept, type AcceptServices } from './accept.ts';
 import type { Bill } from './bill.ts';
@@ -54,12 +55,13 @@ async function relay(
   const meter = createChatMeter(choices);
   const telling = tellBytes(beginnings, meter, incoming.reply);
   let isJson = false;
-  /** Of what was not parsed, or not yet. */
-  let unreadBytes = 0;
+  const textLengthWith = createTextMeter();
+  /** Of what was not parsed, or not yet. In JSON only its text counts, as it would in a stream. */
+  let unreadLength = 0;
   /** Set once the answer cannot be read any further, while the rest is passed on. */
   let unreadable: ApiError | undefined;
   // A completion in JSON comes with its finish reason and its usage.
-  const isAlmostOver = (): boolean => meter.finishing || unreadBytes > 0;
+  const isAlmostOver = (): boolean => meter.finishing || unreadLength > 0;
   const awaitsUsage = (): boolean => isAlmostOver() && !meter.ended && !isWhole(meter.reported);
   const reroute = rerouterOf(plan, {
     prepare: (backend) => incoming.prepare(backend),
@@ -110,8 +112,8 @@ async function relay(
 
   function measure({ bytes, chunks, failure, unparsed }: RelayedRead): void {
     for (const chunk of chunks) meter.feed(chunk);
-    if (isJson && chunks.length > 0) unreadBytes = 0;
-    else if (isJson || unreadable !== undefined || unparsed !== undefined) unreadBytes += bytes.length;
+    if (isJson) unreadLength = chunks.length > 0 ? 0 : textLengthWith(bytes);
+    else if (unreadable !== undefined || unparsed !== undefined) unreadLength += bytes.length;
     if (unparsed === undefined) return;
     meter.feed(unparsed);
     unreadable ??= failure;
@@ -119,7 +121,7 @@ async function relay(
 
   /** What the client may have got without being read counts as output. */
   function failUnread(error: ApiError): void {
-    meter.addUnread(unreadBytes);
+    meter.addUnread(unreadLength);
     meter.fail(error);
   }
 

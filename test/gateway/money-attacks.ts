@@ -434,6 +434,31 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       }
     });
 
+    it('pays for the text of its JSON, and not for what is around it, when it leaves before its end', async () => {
+      const key = await gateway.issue({ creditsMicro: PLENTY });
+      const told = Promise.withResolvers<void>();
+      const numbers = '-0.123456,'.repeat(2000);
+      const words = 'Hello '.repeat(100);
+      backend.reply(async ({ start, write, hang }) => {
+        start(200, { 'content-type': 'application/json' });
+        await write(`{"choices":[{"index":0,"logprobs":[${numbers}0],"message":{"content":"${words}`);
+        told.resolve();
+        await hang();
+      });
+      const leaving = new AbortController();
+      const reply = send('chat completions as JSON', key.secret, {}, leaving.signal).then(
+        (begun) => begun.text().catch(() => ''),
+        () => '',
+      );
+      await told.promise;
+      await allArrived();
+      leaving.abort();
+      await reply;
+      const record = await recordOf(key.secret);
+      expect(record).to.include({ status: 'cancelled', usage_estimated: true });
+      expect(record.cost).to.be.within((words.length / 4) * 10, (words.length / 4) * 10 + 50);
+    });
+
     describe('pays for thoughts when it leaves a model that is known to think, before the end,', () => {
       const known: readonly { name: string; thoughts: number; guess: number; isOwn?: boolean; model?: string }[] = [
         { name: 'to others', thoughts: 5000, guess: 1000 },
