@@ -1,5 +1,7 @@
+import crypto from 'node:crypto';
 import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -276,6 +278,31 @@ describe('authenticate', () => {
         expect(await codeOf(await ask(`Bearer ${key}`))).to.equal('401 invalid_api_key');
       });
     }
+
+    it('compares nothing but digests, each time all of them, so that the time of an answer says nothing', async () => {
+      await open({ ...options, apiKeys: ['sk-1', 'sk-2', 'sk-of-another-length'] });
+      const { timingSafeEqual } = crypto;
+      const compared: Buffer[] = [];
+      crypto.timingSafeEqual = (one, other) => {
+        compared.push(Buffer.from(one as Buffer), Buffer.from(other as Buffer));
+        return timingSafeEqual(one, other);
+      };
+      syncBuiltinESMExports();
+      try {
+        for (const key of ['sk-1', 'sk-2', 's', 'sk-of-another-lengt', 'none']) {
+          compared.length = 0;
+          await ask(`Bearer ${key}`);
+          expect(
+            compared.map(({ length }) => length),
+            key,
+          ).to.deep.equal(Array(6).fill(32));
+          expect(Buffer.concat(compared).includes('sk-')).to.equal(false);
+        }
+      } finally {
+        crypto.timingSafeEqual = timingSafeEqual;
+        syncBuiltinESMExports();
+      }
+    });
 
     it('holds up an address that guesses', async () => {
       await open(options);

@@ -9,7 +9,7 @@ import type { Alert } from '../../src/contract/types.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until } from '../support/time.ts';
+import { allArrived, until } from '../support/time.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const ALERT: Alert = {
@@ -160,6 +160,31 @@ describe('the webhook', () => {
     await pass(10_000);
     await until(() => logged.length === 1);
     expect(logged[0]?.problem).to.equal('it does not answer within 10 s');
+  });
+
+  it('waits no longer than that for the end of an answer whose status is there', async () => {
+    const hasBegun = Promise.withResolvers<void>();
+    answer = (res) => void res.writeHead(200).write('x', () => hasBegun.resolve());
+    webhook.send('alert_1', ALERT);
+    await hasBegun.promise;
+    await allArrived();
+    expect(results).to.deep.equal([]);
+    await pass(10_000);
+    await until(() => results.length === 1);
+    expect(results).to.deep.equal(['sent']);
+  });
+
+  it('reads no more than the beginning of an answer without an end', async () => {
+    answer = (res) => {
+      const write = (): void => {
+        while (res.write('x'.repeat(10_000)));
+      };
+      res.on('drain', write);
+      write();
+    };
+    webhook.send('alert_1', ALERT);
+    await until(() => results.length === 1);
+    expect(results).to.deep.equal(['sent']);
   });
 
   it('lets a hundred alerts wait, and drops what comes beyond them and what waits at the end', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { matchesModel, patternsOf } from '../../src/core/model-patterns.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
 import { runs } from '../support/property.ts';
 
 describe('the pattern of a model', () => {
@@ -34,6 +35,15 @@ describe('the pattern of a model', () => {
       }),
       runs(2000),
     );
+  });
+
+  it('is compared in time that does not grow with every star of it', () => {
+    const name = 'a'.repeat(10_000);
+    const startedMs = cpuTimeMs();
+    // As a regular expression each of them would take hours.
+    expect(matchesModel(`${'*a'.repeat(200)}*b*c`, name)).to.equal(false);
+    expect(matchesModel(`${'*a*'.repeat(200)}b*c*c`, `${name}c`)).to.equal(false);
+    expect(cpuTimeMs() - startedMs, 'milliseconds of CPU').to.be.below(300);
   });
 
   it('says more, the more of it is no star', () => {

@@ -135,6 +135,42 @@ describe('createItemMemory', () => {
     expect(resolve(memory, [reference('msg_1')], OTHER)).to.deep.equal([message('msg_1')]);
   });
 
+  it('keeps items of one id apart by their callers, whoever has it first or forgets it', () => {
+    const memory = open({ maxBytes: 2500 });
+    memory.remember(OTHER, writeItems([message('msg_1', 'of the other')]));
+    memory.remember(ME, writeItems([message('msg_1', 'mine')]));
+    for (const [caller, turn] of [
+      [OTHER, 'of the other'],
+      [ME, 'mine'],
+    ] as const) {
+      const turns = [new TextEncoder().encode(JSON.stringify([message('msg_0', turn)]))];
+      memory.rememberResponse(caller, { responseId: 'resp_1', turns, continues: undefined });
+      expect(resolve(memory, [reference('msg_1')], caller)).to.deep.equal([message('msg_1', turn)]);
+    }
+    const continued = { input: 'Hi', previous_response_id: 'resp_1' };
+    expect(memory.resolve(OTHER, continued)).to.equal(1);
+    expect(JSON.stringify(continued)).to.include('of the other').and.not.to.include('mine');
+    for (const id of ['msg_2', 'msg_3']) memory.remember(ME, writeItems([message(id, 'x'.repeat(900))]));
+    expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+    expect(resolve(memory, [reference('msg_1')], OTHER)).to.deep.equal([message('msg_1', 'of the other')]);
+  });
+
+  it('has no more for many callers than for one, and leaves each its part', () => {
+    const memory = open({ maxBytes: 100_000 });
+    const callers = Array.from({ length: 50 }, (_, n): Identity => [`caller ${n}`]);
+    memory.remember(ME, writeItems([message('msg_1', 'x'.repeat(1000))]));
+    for (let round = 0; round < 10; round += 1) {
+      for (const caller of callers) memory.remember(caller, writeItems([message(`msg_${round}`, 'x'.repeat(1000))]));
+    }
+    const kept = callers.map((caller) =>
+      Array.from({ length: 10 }, (_, n) => `msg_${n}`).filter((id) => memory.recall(caller, [id]).size),
+    );
+    const sizes = kept.map((ids) => ids.length);
+    expect(sizes.reduce((sum, size) => sum + size, 1) * 1000).to.be.at.most(100_000);
+    expect(Math.min(...sizes)).to.be.at.least(1);
+    expect(resolve(memory, [reference('msg_1')])).to.have.length(1);
+  });
+
   it('forgets an item when its time is over', () => {
     const memory = open();
     memory.remember(ME, writeItems([message('msg_1')]));
