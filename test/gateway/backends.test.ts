@@ -231,6 +231,43 @@ describe('BACKENDS_FILE', () => {
     });
   }
 
+  it('tells callers nothing of any backend without expose_upstream, however it answers', async () => {
+    const [ofA, ofB] = ['a', 'b'].map((name) => ({ name: `box-of-${name}` }));
+    write(ofA, ofB, { expose_upstream: false, failover: 'any' });
+    const opened = await open({ PASSTHROUGH_PATHS: '/v1/files' });
+    gateway = opened;
+    const told: string[] = [];
+    const note = async (reply: Response): Promise<void> => {
+      told.push(`${reply.status} ${JSON.stringify([...reply.headers])} ${await reply.text().catch(() => '')}`);
+    };
+    const here = (path: string): Promise<Response> => fetch(`${opened.url}/v1/${path}`, { headers: HEADERS });
+    const served = { 'x-served-by': 'box-of-a', 'x-upstream': 'box-of-b', server: 'box-of-a', location: a.baseUrl };
+    const ways: readonly Reply[] = [
+      answer(),
+      ...[307, 400, 401, 404, 422, 429, 500, 503].map((status) => failing(status, served)),
+      { status: 502, text: `<html>${a.baseUrl}</html>`, headers: { 'content-type': 'text/html' } },
+      stream([ROLE], 'cut'),
+      ({ cut }) => cut(),
+    ];
+    for (const way of ways) {
+      for (const backend of [a, b]) backend.always(way);
+      for (const path of ['responses', 'chat/completions'] as const) {
+        for (const stream of [false, true]) await note(await ask(opened, { stream }, path));
+      }
+      for (const path of ['models', 'models/m', 'files/f']) await note(await here(path));
+      // What rests would not be asked.
+      nowMs += 3_600_000;
+    }
+    await Promise.all([a.close(), b.close()]);
+    for (const path of ['responses', 'chat/completions'] as const) await note(await ask(opened, {}, path));
+    for (const path of ['models', 'requests', 'usage']) await note(await here(path));
+    const places = [a, b].map(({ baseUrl }) => new URL(baseUrl).host);
+    for (const secret of ['box-of', ...places, ...Object.values(KEYS)]) {
+      expect(told.filter((text) => text.includes(secret))).to.deep.equal([]);
+    }
+    expect(new Set(told.map((text) => text.slice(0, 3)))).to.include.all.keys('200', '400', '422', '429', '502', '503');
+  });
+
   it('lists the models of all, and what is known of one that does not answer', async () => {
     write({ models: ['x', 'llama-*'], aliases: { other: 'x' } }, { models: ['y'] });
     gateway = await open();

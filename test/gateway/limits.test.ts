@@ -6,6 +6,7 @@ import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { openStore } from '../../src/store/open.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
 
@@ -34,6 +35,12 @@ describe('the limits of a managed key', () => {
     await gateway.close();
     await backend.close();
   });
+
+  async function reopen(timeZone: string): Promise<void> {
+    await gateway.close();
+    const store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, timeZone, clock: () => nowMs });
+    gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { nowMs: () => nowMs, store });
+  }
 
   function ask(caller: Caller, endpoint: (typeof ENDPOINTS)[number], stream = false): Promise<Response> {
     return endpoint === 'responses'
@@ -64,13 +71,16 @@ describe('the limits of a managed key', () => {
   }
 
   const windows = [
-    { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 10, 22) },
-    { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2027, 0) },
+    { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 10, 22), zone: 'UTC' },
+    { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2027, 0), zone: 'UTC' },
+    { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 9, 25, 23), zone: 'Europe/Berlin' },
+    { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2026, 10, 30, 10), zone: 'Pacific/Kiritimati' },
   ] as const;
-  for (const { what, field, endMs } of windows) {
-    describe(`at the change of the ${what}`, () => {
-      beforeEach(() => {
+  for (const { what, field, endMs, zone } of windows) {
+    describe(`at the change of the ${what} in ${zone}`, () => {
+      beforeEach(async () => {
         nowMs = endMs - 1;
+        await reopen(zone);
       });
 
       it('begin anew with its first millisecond, on both endpoints', async () => {
