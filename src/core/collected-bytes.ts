@@ -1,5 +1,6 @@
 export interface Collected {
   length(): number;
+  /** Takes the piece, which must not be used afterwards. */
   add(piece: Buffer): void;
   whole(): Buffer;
 }
@@ -33,9 +34,13 @@ export function collectBytes(expectedBytes = 0): Collected {
   let copied = 0;
 
   function add(piece: Buffer): void {
-    if (whole === undefined) hold(piece);
-    else piece.copy(whole, length);
+    const before = length;
     length += piece.length;
+    if (whole === undefined) hold(piece);
+    else {
+      piece.copy(whole, before);
+      freeBytes(piece);
+    }
     if (whole !== undefined) copyHeld(whole, 1);
     else if (expectedBytes > LARGE_BYTES && length >= expectedBytes * COME) {
       endSlab();
@@ -45,7 +50,7 @@ export function collectBytes(expectedBytes = 0): Collected {
 
   /** Nothing is copied of a body that comes at once. */
   function hold(piece: Buffer): void {
-    if (length === 0 || piece.length >= SMALL_BYTES) {
+    if (length === piece.length || piece.length >= SMALL_BYTES) {
       endSlab();
       pieces.push(piece);
       return;
@@ -65,7 +70,10 @@ export function collectBytes(expectedBytes = 0): Collected {
   }
 
   function copyHeld(to: Buffer, count: number): void {
-    for (const held of pieces.splice(0, count)) copied += held.copy(to, copied);
+    for (const held of pieces.splice(0, count)) {
+      copied += held.copy(to, copied);
+      freeBytes(held);
+    }
   }
 
   return {
@@ -78,6 +86,14 @@ export function collectBytes(expectedBytes = 0): Collected {
       return whole;
     },
   };
+}
+
+/**
+ * Gives the memory of bytes back at once, if they have it for themselves. Of 64 KiB that nobody refers to any more V8 learns late,
+ * and takes some of them for a reason to collect all garbage.
+ */
+export function freeBytes({ buffer, length }: Buffer): void {
+  if (length > SMALL_BYTES && length === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** Returns these bytes as a buffer, without a copy. */

@@ -88,9 +88,11 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
   function read(piece: Buffer): void {
     unread = unread.length === 0 ? piece : Buffer.concat([unread, piece]);
     while (unread.length > 0 && mayRead()) {
+      const { length } = unread;
       const readBytes = readSome(unread);
       if (readBytes === 0) return;
-      unread = unread.subarray(readBytes);
+      // What has been collected whole is no longer there.
+      unread = readBytes === length ? NOTHING : unread.subarray(readBytes);
     }
     if (isOver) unread = NOTHING;
   }
@@ -139,15 +141,16 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
 
   function collect(frame: Arriving, bytes: Buffer): number {
     const payload = bytes.subarray(0, frame.payloadBytes - frame.readBytes);
-    if (collected === undefined || !hold(payload.length)) {
+    const { length } = payload;
+    if (collected === undefined || !hold(length)) {
       stop();
       return bytes.length;
     }
     unmask(payload, frame.mask, frame.readBytes);
     collected.body.add(payload);
-    frame.readBytes += payload.length;
+    frame.readBytes += length;
     if (frame.readBytes === frame.payloadBytes) end(frame.first, collected);
-    return payload.length;
+    return length;
   }
 
   function end(first: number, { isText, body }: Message): void {

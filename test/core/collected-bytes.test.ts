@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { collectBytes, memoryOf } from '../../src/core/collected-bytes.ts';
+import { collectBytes, freeBytes, memoryOf } from '../../src/core/collected-bytes.ts';
 
 const KIB = 1024;
 
@@ -7,7 +7,7 @@ describe('the bytes of a body', () => {
   function collect(total: number, pieceBytes: number, expectedBytes?: number) {
     const sent = Buffer.from(Array.from({ length: total }, (_, index) => index % 251));
     const body = collectBytes(expectedBytes);
-    for (let at = 0; at < total; at += pieceBytes) body.add(sent.subarray(at, at + pieceBytes));
+    for (let at = 0; at < total; at += pieceBytes) body.add(Buffer.from(sent.subarray(at, at + pieceBytes)));
     expect(body.length()).to.equal(total);
     expect(body.whole().equals(sent)).to.equal(true);
     return body.whole();
@@ -70,7 +70,22 @@ describe('the bytes of a body', () => {
       expect(copies - before).to.be.at.most(2);
     }
     expect(copies).to.equal(pieces.length);
-    expect(body.whole().equals(Buffer.concat(pieces))).to.equal(true);
+    expect(body.whole().every((byte, at) => byte === Math.floor(at / (64 * KIB)) % 256)).to.equal(true);
+  });
+
+  it('take the memory of a whole body, and give that of each piece back as soon as it is copied', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const body = collectBytes(32 * KIB * KIB);
+    for (let piece = 0; piece < 512; piece++) body.add(Buffer.alloc(64 * KIB));
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(33 * KIB * KIB);
+    expect(body.length()).to.equal(32 * KIB * KIB);
+  });
+
+  it('leave the memory that a piece shares with others', () => {
+    const [shared, whole] = [Buffer.alloc(128 * KIB, 1), Buffer.alloc(64 * KIB)];
+    freeBytes(shared.subarray(0, 64 * KIB));
+    freeBytes(whole);
+    expect([shared[0], whole.length]).to.deep.equal([1, 0]);
   });
 
   it('that share their memory with others are not moved', () => {

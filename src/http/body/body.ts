@@ -10,7 +10,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { ApiError, toApiError } from '../../core/errors.ts';
-import { collectBytes } from '../../core/collected-bytes.ts';
+import { collectBytes, freeBytes } from '../../core/collected-bytes.ts';
 import { giveBackBytes, holderNameOf, takeBytes } from '../../access/load.ts';
 import { limitFairly } from '../../core/limit-concurrency.ts';
 import { readPiece } from '../../wire/turns.ts';
@@ -61,7 +61,8 @@ export function discardBody(req: IncomingMessage): void {
   const timer = setTimeout(() => req.destroy(), DISCARD_MS);
   req.once('close', () => clearTimeout(timer));
   req.once('end', () => clearTimeout(timer));
-  req.on('data', () => {
+  req.on('data', (piece: Buffer) => {
+    freeBytes(piece);
     req.pause();
     readPiece(() => req.resume());
   });
@@ -194,13 +195,14 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
+      const { length } = chunk;
       body.add(chunk);
       if (body.length() > maxBytes) {
         settle(() => reject(tooLarge(maxBytes)));
         return;
       }
       try {
-        takeBytes(req, chunk.length);
+        takeBytes(req, length);
       } catch (error) {
         settle(() => reject(toApiError(error)));
         return;
