@@ -1,6 +1,7 @@
 /** `npm run lab NAME -- …`: what is run by hand, for hours if you like. Without a name it lists them. */
 
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 
 interface Program {
   readonly what: string;
@@ -13,17 +14,7 @@ const HOUR_OF_MOCHA = ['mocha', '--timeout', '3600000'] as const;
 const PROGRAMS: Readonly<Record<string, Program>> = {
   adversary: {
     what: 'what attackers do to others, for a minute each',
-    command: [
-      'mocha',
-      '--timeout',
-      '300000',
-      'test/lab/adversary/*.system.ts',
-      'test/gateway/@(money-attacks|strangers|disconnect).test.ts',
-      'test/{http/server,wire/base-url}.test.ts',
-      'test/{access,http/browser,http/body,http/chat,http/passthrough,http/records}/*.test.ts',
-      'test/backend/@(repeated-chunk|chat-limits).test.ts',
-      'test/requests/preparation/@(image-urls|large).test.ts',
-    ],
+    command: ['mocha', '--timeout', '300000', ...testsNamedIn('test/lab/adversary/README.md')],
     env: { ADVERSARY_SECONDS: '60' },
   },
   backends: {
@@ -101,6 +92,18 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     ],
   },
 };
+
+/** Returns the files of the tests that a guide names, such as `core/json-size`. */
+function testsNamedIn(guide: string): readonly string[] {
+  const names = new Set(
+    [...readFileSync(guide, 'utf8').matchAll(/`([\w-]+(?:\/[\w-]+)+)`/g)].map(([, name = '']) => name),
+  );
+  return [...names].map((name) => {
+    const file = [`test/${name}.test.ts`, `test/${name}.system.ts`].find((file) => existsSync(file));
+    if (file === undefined) throw new Error(`${guide} names ${name}, which is no test`);
+    return file;
+  });
+}
 
 const [name = '', ...args] = process.argv.slice(2);
 const chosen = PROGRAMS[name];
