@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { RateLimitedKey, RateLimits } from '../accounts/rates.ts';
 import { ERRORS, toApiError, type ErrorCode } from '../core/errors.ts';
-import type { RequestFacts } from '../requests/facts.ts';
+import type { RequestFacts } from '../telemetry/facts.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { callerOf } from './authenticate.ts';
 import { onceServed } from '../wire/until-served.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { Holder } from '../requests/incoming.ts';
+import type { Holder } from '../accounts/caller.ts';
 import { callerOf } from './authenticate.ts';
 import { createShares, type Share, type Shares } from './shares.ts';
 import { onceServed } from '../wire/until-served.ts';

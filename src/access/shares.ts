@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { Holder } from '../requests/incoming.ts';
+import type { Holder } from '../accounts/caller.ts';
 
 export interface SharesOptions {
   readonly capacity: number;

@@ -1,4 +1,4 @@
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 import type { AccountStore } from '../store/keys.ts';
 
 /** The callers whose own keys the backend has accepted. A restart does not forget them. */

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 
 /** A double click selects letters and digits as one word. 40 of them have 238 bits. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

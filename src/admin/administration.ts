@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { GroupId, KeyId } from '../contract/ids.ts';
-import { parseGroupId, parseKeyId } from '../core/ids.ts';
+import { type Identity, parseGroupId, parseKeyId } from '../core/ids.ts';
 import type {
   AccountStore,
   CreditEntry,
@@ -10,7 +10,6 @@ import type {
   StoredGroup,
   StoredKey,
 } from '../store/keys.ts';
-import type { Identity } from '../identity/identities.ts';
 import type { AdminGroup, AdminKey, GroupDeleted, IssuedKey, KeyDeleted, Ledger } from '../contract/types.ts';
 import { checkCreateGroup, checkCreateKey, checkRotateKey, checkUpdateGroup, checkUpdateKey } from './bodies.ts';
 import { draftAccount, toAdminGroup, toAdminKey, toChange, toEntry, toLedger, wrongAmount } from './shown-accounts.ts';

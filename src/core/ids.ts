@@ -81,3 +81,14 @@ export function toCallId(backendId: string): CallId {
 }
 
 export type RecordedEndpoint = 'responses' | 'responses.compact' | 'chat.completions';
+
+/**
+ * The first HMAC uses `GATEWAY_SECRET` and is stored. The others, with `GATEWAY_SECRET_PREVIOUS`,
+ * are only looked for. All identities of one request have the same secrets in the same order.
+ */
+export type Identity = readonly [current: string, ...previous: string[]];
+
+/** Returns what the store may know a caller as, each name once: an issued key has the same under every secret. */
+export function namesOf(caller: Identity): readonly string[] {
+  return [...new Set(caller)];
+}

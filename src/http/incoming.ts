@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { DuplicateReply } from '../contract/types.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
-import type { ReplyHead } from '../requests/facts.ts';
+import type { ReplyHead } from '../telemetry/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { callerOf } from '../access/authenticate.ts';

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Backends, BackendState } from '../backend/backends.ts';
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
 import type { Connections } from './connections.ts';

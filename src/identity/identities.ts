@@ -1,13 +1,7 @@
 /** The store knows callers and bodies only by HMAC, which nothing converts back. */
 import { createHmac, hash } from 'node:crypto';
 import type { KeyId } from '../contract/ids.ts';
-import type { RecordedEndpoint } from '../core/ids.ts';
-
-/**
- * The first HMAC uses `GATEWAY_SECRET` and is stored. The others, with `GATEWAY_SECRET_PREVIOUS`,
- * are only looked for. All identities of one request have the same secrets in the same order.
- */
-export type Identity = readonly [current: string, ...previous: string[]];
+import type { Identity, RecordedEndpoint } from '../core/ids.ts';
 
 export interface Identities {
   readonly caller: (apiKey: string) => Identity;
@@ -34,11 +28,6 @@ export function createIdentities(secret: string, previousSecret: string | null):
     body: (caller, bytes, endpoint, digest = digestOf(bytes)) =>
       each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest)),
   };
-}
-
-/** Returns what the store may know a caller as, each name once: an issued key has the same under every secret. */
-export function namesOf(caller: Identity): readonly string[] {
-  return [...new Set(caller)];
 }
 
 /** Returns the SHA-256, such as that of a body, from which its identity is made. */

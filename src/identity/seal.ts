@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { Identity } from './identities.ts';
+import type { Identity } from '../core/ids.ts';
 
 export type SealPurpose = 'reasoning' | 'compaction';
 

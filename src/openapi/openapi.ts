@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import source from '../../schemas/openapi.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { sendStatic, toStaticByBaseUrl } from '../http/static.ts';
+import { sendStatic, toStaticByBaseUrl } from '../wire/static.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { createComponentSchemas, locate, type ComponentSchemas, type JsonObject } from './schemas.ts';
 

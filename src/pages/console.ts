@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { AuthMode } from '../contract/types.ts';
 import { methodNotAllowed } from '../http/error-handler.ts';
 import { secureConsole } from '../http/browser/security-headers.ts';
-import { sendStatic, toStatic, type StaticBody } from '../http/static.ts';
+import { sendStatic, toStatic, type StaticBody } from '../wire/static.ts';
 
 export interface ConsoleOptions {
   readonly authMode: AuthMode;

@@ -6,7 +6,7 @@ import { EXAMPLE_BASE_URL, MOVED, readDeployFiles, readGuides, toHref, type Guid
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
 import { BASE_URL, createPage, manual, searchPlace, type Doors, type Page } from './page.ts';
-import { sendStatic, toStatic } from '../http/static.ts';
+import { sendStatic, toStatic } from '../wire/static.ts';
 
 interface FoundPlace {
   readonly text: string;

@@ -9,7 +9,7 @@ import { isWhole } from '../core/reply/usage.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Compaction } from './compact.ts';
 import { readOn } from './read-on.ts';
-import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
+import { noteBackendCall, noteRead, noteUpstream } from '../telemetry/facts.ts';
 import type { IncomingCreate } from './incoming.ts';
 import { nameRefused } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';

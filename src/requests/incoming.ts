@@ -2,35 +2,15 @@
 
 import type { RelayedAnswer } from '../backend/chat.ts';
 import type { RelayedRefusal } from '../backend/refusal.ts';
+import type { Caller } from '../accounts/caller.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RoutedBackend } from '../core/routes.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
-import type { Identity } from '../identity/identities.ts';
-import type { StoredKey } from '../store/keys.ts';
-import type { ReplyHead } from './facts.ts';
+import type { ReplyHead } from '../telemetry/facts.ts';
 import type { NewTurns } from './item-memory.ts';
 import type { ChatPlan, ResponsePlan } from './plan.ts';
-
-/** It never has the key itself. */
-export interface Caller {
-  readonly identity: Identity;
-  /** Is absent where the gateway issues no keys. */
-  readonly key?: StoredKey;
-  /** The caller's key as a bearer, where the backend gets that. */
-  readonly backendHeaders: Readonly<Record<string, string>>;
-  /** Says for whom a share is taken now. A stranger can be accepted meanwhile. */
-  readonly holder: () => Holder;
-  /** Is called when the backend begins to answer. Is absent where it does not see the caller's key. */
-  readonly noteAccepted?: () => void;
-}
-
-/** The one who has a share: a caller, or the network of callers that were never accepted. */
-export interface Holder {
-  readonly name: string;
-  readonly isStranger: boolean;
-}
 
 export interface Body {
   /** Decompressed. Their hash identifies a repeated request. Empty while a thread prepares them. */

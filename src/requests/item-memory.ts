@@ -1,6 +1,6 @@
 import { isList, isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 import type { OutputItem } from '../contract/types.ts';
 
 /**

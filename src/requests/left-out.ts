@@ -1,6 +1,6 @@
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Translation } from '../core/request/request.ts';
-import type { ReplyHead, RequestFacts } from './facts.ts';
+import type { ReplyHead, RequestFacts } from '../telemetry/facts.ts';
 import type { LeftOut } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';

@@ -1,6 +1,6 @@
 import { isTransient } from '../backend/failures.ts';
 import { toApiError, type ApiError } from '../core/errors.ts';
-import type { RequestFacts } from './facts.ts';
+import type { RequestFacts } from '../telemetry/facts.ts';
 
 /** Adds the error to the facts of the request. An internal error is also logged. */
 export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {

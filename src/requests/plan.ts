@@ -1,12 +1,11 @@
 import type { RelayRequest } from '../backend/chat.ts';
-import type { RecordedEndpoint } from '../core/ids.ts';
+import type { Identity, RecordedEndpoint } from '../core/ids.ts';
 import type { Route } from '../core/routes.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { Translation } from '../core/request/request.ts';
 import type { ReplyTools } from '../core/request/tools.ts';
 import type { ModelCall } from '../core/tokens/estimate.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
-import type { Identity } from '../identity/identities.ts';
 import type { CreateResponse } from '../contract/types.ts';
 
 /** What a request can cost at most. */

@@ -13,7 +13,7 @@ import {
 } from '../identity/prompt-chain.ts';
 import type { PromptTurn } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
-import type { PromptReading } from './facts.ts';
+import type { PromptReading } from '../telemetry/facts.ts';
 import type { Incoming } from './incoming.ts';
 import type { Plan } from './plan.ts';
 

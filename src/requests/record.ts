@@ -6,7 +6,7 @@
 import { toApiError, type ApiError } from '../core/errors.ts';
 import type { RateCorrection } from '../core/money/rates.ts';
 import type { Outcome, RecordDraft, RecordStatus, Store } from '../store/store.ts';
-import type { RequestFacts } from './facts.ts';
+import type { RequestFacts } from '../telemetry/facts.ts';
 import { soon, type Soon } from './soon.ts';
 
 export type RecordState =

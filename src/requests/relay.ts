@@ -10,7 +10,7 @@ import { isWhole } from '../core/reply/usage.ts';
 import { accept, type AcceptServices } from './accept.ts';
 import type { Bill } from './bill.ts';
 import { readOn } from './read-on.ts';
-import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
+import { noteBackendCall, noteRead, noteUpstream } from '../telemetry/facts.ts';
 import type { IncomingChat } from './incoming.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { rerouterOf } from './reroute.ts';

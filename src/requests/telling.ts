@@ -16,7 +16,7 @@ import { NOTHING_REPORTED } from '../core/reply/usage.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Opened } from './accept.ts';
-import type { ReplyHead } from './facts.ts';
+import type { ReplyHead } from '../telemetry/facts.ts';
 import { failureToTell } from './failure-told.ts';
 import type { ByteReply, EventReply, EventSink, Incoming } from './incoming.ts';
 import type { Ending } from './outcome.ts';

@@ -1,5 +1,4 @@
 /** Calls between two processes or threads. Each end asks for what the other one serves. */
-import { messageOf, unreachable } from '../core/errors.ts';
 
 export type RpcService = Readonly<Record<string, (...parameters: never[]) => unknown>>;
 
@@ -55,7 +54,8 @@ export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService)
   }
 
   function serve(id: number, name: string, parameters: readonly unknown[]): void {
-    const fail = (error: unknown): void => post(['failure', id, messageOf(error)]);
+    const fail = (error: unknown): void =>
+      post(['failure', id, error instanceof Error ? error.message : 'unknown reason']);
     try {
       const served = mine[name];
       if (served === undefined) throw new Error(`${name} is not served here`);
@@ -105,7 +105,7 @@ export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService)
         case 'failure':
           return settle(message[1])?.reject(new Error(message[2]));
         default:
-          return unreachable(message);
+          return message satisfies never;
       }
     },
   };

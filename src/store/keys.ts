@@ -2,7 +2,7 @@ import type { CalendarDay } from './calendar.ts';
 import type { AccountId, GroupId, KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits, RateStanding } from '../core/money/rates.ts';
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 
 export type { RateStanding };
 

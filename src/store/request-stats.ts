@@ -1,6 +1,6 @@
 import type { GroupId } from '../contract/ids.ts';
 import type { RequestCounts } from '../core/request-stats.ts';
-import type { Identity } from '../identity/identities.ts';
+import type { Identity } from '../core/ids.ts';
 import type { UsageSpan } from './keys.ts';
 
 /** How long requests of callers, of groups and of all took, and which were refused. */

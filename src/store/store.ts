@@ -1,6 +1,5 @@
-import type { RecordedEndpoint } from '../core/ids.ts';
+import type { Identity, RecordedEndpoint } from '../core/ids.ts';
 import type { RateCorrection } from '../core/money/rates.ts';
-import type { Identity } from '../identity/identities.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { GroupId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';

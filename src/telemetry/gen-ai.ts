@@ -1,6 +1,6 @@
 /** Follows OpenTelemetry's conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
 
-import type { RequestFacts } from '../requests/facts.ts';
+import type { RequestFacts } from './facts.ts';
 
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['azure', 'azure.ai.openai'],

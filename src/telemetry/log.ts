@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
 import type { LogFormat, LogLevel } from '../contract/types.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from '../requests/facts.ts';
+import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from './facts.ts';
 
 const MAX_PATH_CHARACTERS = 256;
 const MAX_ID_CHARACTERS = 128;

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Usage } from '../contract/types.ts';
 import type { Connected } from '../core/chat.ts';
-import { ENDPOINTS } from '../requests/endpoints.ts';
+import { ENDPOINTS } from './endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import {
   addGauges,
@@ -14,7 +14,7 @@ import {
   type Reading,
 } from './instruments.ts';
 import { createLabels } from './labels.ts';
-import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
+import type { RequestEnd, RequestFacts, RequestObserver } from './facts.ts';
 
 export interface MetricsOptions {
   readonly providerName: string;

@@ -3,10 +3,10 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';
-import { createEndpointOf, type Endpoint } from '../requests/endpoints.ts';
+import { createEndpointOf, type Endpoint } from './endpoints.ts';
 import { bindLog } from './log.ts';
 import { keepFacts } from './reply-facts.ts';
-import type { RequestEnd, RequestFacts, RequestObserver, RequestOutcome, RequestTrace } from '../requests/facts.ts';
+import type { RequestEnd, RequestFacts, RequestObserver, RequestOutcome, RequestTrace } from './facts.ts';
 
 export interface TracedRequest {
   readonly endpoint: Endpoint;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { RequestFacts } from '../requests/facts.ts';
+import type { RequestFacts } from './facts.ts';
 
 const FACTS = Symbol('facts');
 /**

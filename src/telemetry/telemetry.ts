@@ -3,7 +3,7 @@ import { createFinishLines, createRequestLines } from './log.ts';
 import type { BackendReading } from './instruments.ts';
 import type { Metrics, MetricsOptions } from './metrics.ts';
 import { createObserve, type Observe } from './observe.ts';
-import type { RequestObserver } from '../requests/facts.ts';
+import type { RequestObserver } from './facts.ts';
 import { createTracing, type TracedBackend } from './traces.ts';
 
 export interface TelemetryOptions {

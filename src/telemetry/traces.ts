@@ -15,10 +15,10 @@ import {
   type SpanContext,
 } from '@opentelemetry/api';
 import packageJson from '../../package.json' with { type: 'json' };
-import { routeOf } from '../requests/endpoints.ts';
+import { routeOf } from './endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import type { TracedRequest } from './observe.ts';
-import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from '../requests/facts.ts';
+import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from './facts.ts';
 
 export interface TracingOptions extends TracedBackend {
   /** Returns the backend of BACKENDS_FILE with this name. */

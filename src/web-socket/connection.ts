@@ -9,7 +9,7 @@ import { toRequestId, type NewUniquePart } from '../core/ids.ts';
 import type { RequestId } from '../contract/ids.ts';
 import type { Load } from '../access/load.ts';
 import type { Share } from '../access/shares.ts';
-import type { Caller } from '../requests/incoming.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { yieldToEventLoop } from '../requests/soon.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../requests/noted-failure.ts';

@@ -8,7 +8,7 @@ import type { EventSink, Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../requests/noted-failure.ts';
 import { createPiecesWriter, type Pieces } from '../wire/json-pieces.ts';
 import { countUnread, awaitWritable } from '../access/stalled-client.ts';
-import type { RequestFacts } from '../requests/facts.ts';
+import type { RequestFacts } from '../telemetry/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
   openStream(options: FrameStreamOptions): EventSink;

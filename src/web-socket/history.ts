@@ -3,7 +3,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { Share, Shares } from '../access/shares.ts';
 import type { Past, Turns } from '../requests/preparation/frame.ts';
-import type { Holder } from '../requests/incoming.ts';
+import type { Holder } from '../accounts/caller.ts';
 
 export interface History {
   /** Throws ApiError `previous_response_not_found` unless this response is the latest. */

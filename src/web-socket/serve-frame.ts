@@ -8,7 +8,7 @@ import type { AccessServices } from '../access/services.ts';
 import type { RequestServices } from '../requests/open.ts';
 import { heldBytesOf } from '../access/stalled-client.ts';
 import { findDuplicate } from '../requests/accept.ts';
-import { noteCaller } from '../requests/facts.ts';
+import { noteCaller } from '../telemetry/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';

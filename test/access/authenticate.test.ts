@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import express from 'express';
 import { ApiError } from '../../src/core/errors.ts';
-import type { Caller } from '../../src/requests/incoming.ts';
+import type { Caller } from '../../src/accounts/caller.ts';
 import {
   authenticate,
   callerOf,
@@ -17,7 +17,7 @@ import {
 import { errorHandler } from '../../src/http/error-handler.ts';
 import type { StoredKey } from '../../src/store/keys.ts';
 import { factsOf } from '../../src/telemetry/reply-facts.ts';
-import type { RequestFacts } from '../../src/requests/facts.ts';
+import type { RequestFacts } from '../../src/telemetry/facts.ts';
 import { newStoredKey } from '../support/keys.ts';
 import { observe } from '../support/observe.ts';
 import { turn } from '../support/time.ts';

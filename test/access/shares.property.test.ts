@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createShares, type Share, type Shares } from '../../src/access/shares.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import type { Holder } from '../../src/requests/incoming.ts';
+import type { Holder } from '../../src/accounts/caller.ts';
 import { runs } from '../support/property.ts';
 
 const CAPACITY = 2000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { toKeyId, toUniquePart } from '../../src/core/ids.ts';
-import { createIdentities, createMark, type Identity } from '../../src/identity/identities.ts';
+import { type Identity, toKeyId, toUniquePart } from '../../src/core/ids.ts';
+import { createIdentities, createMark } from '../../src/identity/identities.ts';
 
 describe('createIdentities', () => {
   const { caller, keySecret, idempotencyKey, body } = createIdentities('a secret of ours', null);

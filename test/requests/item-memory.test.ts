@@ -6,7 +6,7 @@ import {
   type ItemMemory,
   type ItemMemoryOptions,
 } from '../../src/requests/item-memory.ts';
-import type { Identity } from '../../src/identity/identities.ts';
+import type { Identity } from '../../src/core/ids.ts';
 import type { OutputItem } from '../../src/contract/types.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Usage } from '../../src/contract/types.ts';
-import type { PromptReading } from '../../src/requests/facts.ts';
+import type { PromptReading } from '../../src/telemetry/facts.ts';
 import { createPromptTurns, type PromptTurns } from '../../src/requests/prompt-turns.ts';
 import { digestOf } from '../../src/identity/identities.ts';
 import { USAGE } from '../support/records.ts';

@@ -2,9 +2,8 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../src/contract/ids.ts';
-import { firstRequestIdAt, toRequestId, toUniquePart } from '../../src/core/ids.ts';
+import { firstRequestIdAt, type Identity, toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore, type StoreOptions } from '../../src/store/open.ts';
-import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, PromptTurn, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 

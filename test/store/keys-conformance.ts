@@ -6,7 +6,7 @@ import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
-import type { Identity } from '../../src/identity/identities.ts';
+import type { Identity } from '../../src/core/ids.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newGroupDraft, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { until } from '../support/time.ts';

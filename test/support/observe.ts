@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { createRequestLines } from '../../src/telemetry/log.ts';
 import { createObserve, observeRequests } from '../../src/telemetry/observe.ts';
-import type { RequestFacts, RequestObserver } from '../../src/requests/facts.ts';
+import type { RequestFacts, RequestObserver } from '../../src/telemetry/facts.ts';
 
 /** What stands before every route of the gateway, for a test of routes without one. Nobody traces, and all ids are alike. */
 export function observe(

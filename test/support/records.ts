@@ -1,7 +1,6 @@
 import type { RequestId } from '../../src/contract/ids.ts';
-import { toRequestId } from '../../src/core/ids.ts';
+import { type Identity, toRequestId } from '../../src/core/ids.ts';
 import { newUniquePartAt } from '../../src/identity/unique-part.ts';
-import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, RecordDraft } from '../../src/store/store.ts';
 import type { Usage } from '../../src/contract/types.ts';
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { ENDPOINTS } from '../../src/requests/endpoints.ts';
+import { ENDPOINTS } from '../../src/telemetry/endpoints.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
 import type { AlertReadings } from '../../src/telemetry/instruments.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import type { RequestEnd, RequestFacts } from '../../src/requests/facts.ts';
+import type { RequestEnd, RequestFacts } from '../../src/telemetry/facts.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 

@@ -6,7 +6,7 @@ import express, { type RequestHandler } from 'express';
 import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
 import { factsOf } from '../../src/telemetry/reply-facts.ts';
-import type { RequestEnd, RequestFacts, RequestObserver } from '../../src/requests/facts.ts';
+import type { RequestEnd, RequestFacts, RequestObserver } from '../../src/telemetry/facts.ts';
 import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useHeldTime } from '../support/held-time.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CountedCaller, RequestEnd, RequestFacts } from '../../src/requests/facts.ts';
+import type { CountedCaller, RequestEnd, RequestFacts } from '../../src/telemetry/facts.ts';
 import { toGroupId, toUniquePart } from '../../src/core/ids.ts';
 import { nameOfTime } from '../../src/core/request-stats.ts';
 import {

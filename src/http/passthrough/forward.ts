@@ -9,7 +9,7 @@ import type { KeyOwner } from '../../backend/request-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { BackendPolicy, BackendSpec, Route } from '../../core/routes.ts';
 import { createStopController } from '../../core/stop-signal.ts';
-import { noteBackendCall, noteUpstream } from '../../requests/facts.ts';
+import { noteBackendCall, noteUpstream } from '../../telemetry/facts.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { watchPace } from '../../wire/pace.ts';
 import { onceServed } from '../../wire/until-served.ts';

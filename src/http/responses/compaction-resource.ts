@@ -1,7 +1,7 @@
 import type { Translator } from '../../core/reply/translator.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
-import type { Identity } from '../../identity/identities.ts';
+import type { Identity } from '../../core/ids.ts';
 import { modelCallOf, type ResponsePlan } from '../../requests/plan.ts';
 
 export interface CompactionParts {

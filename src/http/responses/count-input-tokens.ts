@@ -11,7 +11,7 @@ import { callerOf } from '../../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { replyHeadOf } from '../incoming.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
-import type { Caller } from '../../requests/incoming.ts';
+import type { Caller } from '../../accounts/caller.ts';
 import type { InputToCount } from '../../requests/preparation/count.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';

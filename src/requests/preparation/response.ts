@@ -1,5 +1,5 @@
 import { inputToCompact } from '../../core/compaction/compaction.ts';
-import type { UniquePart } from '../../core/ids.ts';
+import type { Identity, UniquePart } from '../../core/ids.ts';
 import { isObject } from '../../core/json.ts';
 import type { ChatPart, ChatRequest } from '../../core/chat.ts';
 import { affinityOf, type Route, type Routes } from '../../core/routes.ts';
@@ -19,7 +19,7 @@ import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { AuthMode, CreateResponse, HistoryPolicy, ImageUrlPolicy, ModelMedia } from '../../contract/types.ts';
-import { digestOf, type Identity } from '../../identity/identities.ts';
+import { digestOf } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
 import { compactionFor, loadOf, mayCompact, type MediaOption } from '../compact.ts';
 import type { IncomingCreate } from '../incoming.ts';

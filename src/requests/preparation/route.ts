@@ -1,4 +1,4 @@
-import type { Identity } from '../../identity/identities.ts';
+import type { Identity } from '../../core/ids.ts';
 import { fieldsOf, readString, type Edit } from '../../core/json-bytes.ts';
 import { parseJson, refuseExcess } from '../../core/parse-json.ts';
 import { isObject } from '../../core/json.ts';

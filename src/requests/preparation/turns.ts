@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Identity } from '../../identity/identities.ts';
+import type { Identity } from '../../core/ids.ts';
 import type { ItemResolver } from '../item-memory.ts';
 
 const encoder = new TextEncoder();

@@ -4,7 +4,7 @@ import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS, UTC } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
-import { namesOf, type Identity } from '../../identity/identities.ts';
+import { namesOf, type Identity } from '../../core/ids.ts';
 import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
 import { createAlertCalls } from './alerts.ts';
 import { createConfirmations } from '../queue/confirmations.ts';

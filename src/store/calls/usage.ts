@@ -1,4 +1,4 @@
-import { namesOf } from '../../identity/identities.ts';
+import { namesOf } from '../../core/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { UsageQuery, UsageRow, UsageTotal, UsageTotals, UsageTotalsQuery } from '../keys.ts';

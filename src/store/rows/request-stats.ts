@@ -1,4 +1,4 @@
-import { namesOf } from '../../identity/identities.ts';
+import { namesOf } from '../../core/ids.ts';
 import { isObject, readJson } from '../../core/json.ts';
 import { addCounts } from '../../core/request-stats.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';

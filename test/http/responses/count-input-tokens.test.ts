@@ -11,7 +11,7 @@ import { authenticate } from '../../../src/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
-import type { Caller } from '../../../src/requests/incoming.ts';
+import type { Caller } from '../../../src/accounts/caller.ts';
 import { openPreparation } from '../../../src/requests/preparation/preparation.ts';
 import type { StoredKey } from '../../../src/store/keys.ts';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
