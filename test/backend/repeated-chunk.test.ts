@@ -248,6 +248,8 @@ describe('a repeated chunk', () => {
     };
     expect([1, 2, 3, 4, 4].map(isKnown)).to.deep.equal([false, false, false, false, true]);
     expect([5, 6, 7, 8, 9, 9].map(isKnown)).to.deep.equal([false, false, false, false, false, false]);
+    const text = eventOf(VLLM).repeat(2);
+    expect(repeated.next(text, 0), 'all the text goes to the parser').to.deep.equal({ end: text.length });
   });
 
   const others: readonly { name: string; text: string }[] = [
