@@ -3,6 +3,7 @@ import type { AccountActions, AccountKind, Administration } from './administrati
 import { ApiError } from '../core/errors.ts';
 import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { given } from '../core/given.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from '../http/body/body.ts';
@@ -94,8 +95,7 @@ function createAccountRoutes<Kind extends AccountKind>(
   const idOf = (req: Request<Id>) => actions.find(req.params.id);
   const list = async (req: Request<object>) => {
     const [name, search] = [readText('name', req.query), readText('search', req.query)];
-    const found = { ...(name !== undefined && { name }), ...(search !== undefined && { search }) };
-    return actions.list({ limit: readLimit(req), ...found, ...(await toFilter(req)) });
+    return actions.list({ limit: readLimit(req), ...given({ name, search }), ...(await toFilter(req)) });
   };
   const create = async (req: Request<object>) => actions.create(await readBody(req));
   const show = async (req: Request<Id>) => actions.show(await idOf(req));

@@ -3,6 +3,7 @@
 import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
 import { toSeconds } from '../core/time.ts';
+import { given } from '../core/given.ts';
 import type {
   CreateGroup,
   AdminGroup,
@@ -45,17 +46,12 @@ export function toEntry(body: unknown, createdAtMs: number): CreditEntry {
   if (kind === 'grant' && amountMicro < 0) {
     throw wrongAmount('amount must be positive in a grant; use an adjustment to take credits away.');
   }
-  return { kind, amountMicro, note, createdAtMs, ...(reference !== undefined && { reference }) };
+  return { kind, amountMicro, note, createdAtMs, ...given({ reference }) };
 }
 
 export function toChange({ name, disabled, expires_at, models, limits }: UpdateGroup): GroupChange {
-  return {
-    ...(name !== undefined && { name }),
-    ...(disabled !== undefined && { isDisabled: disabled }),
-    ...(expires_at !== undefined && { expiresAtMs: toMs(expires_at) }),
-    ...(models !== undefined && { models }),
-    ...(limits !== undefined && { limits: toLimits(limits) }),
-  };
+  const expiresAtMs = expires_at && toMs(expires_at);
+  return given({ name, isDisabled: disabled, expiresAtMs, models, limits: limits && toLimits(limits) });
 }
 
 export function toLedger({ entries, hasMore }: LedgerPage): Ledger {
@@ -71,17 +67,17 @@ const NO_LIMITS: KeyLimits = {
 
 function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
   const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
-  return {
-    ...(requests_per_minute !== undefined && { requestsPerMinute: requests_per_minute }),
-    ...(tokens_per_minute !== undefined && { tokensPerMinute: tokens_per_minute }),
-    ...(spend_per_day !== undefined && { spendPerDayMicro: toMicro(spend_per_day) }),
-    ...(spend_per_month !== undefined && { spendPerMonthMicro: toMicro(spend_per_month) }),
-  };
+  return given({
+    requestsPerMinute: requests_per_minute,
+    tokensPerMinute: tokens_per_minute,
+    spendPerDayMicro: toMicro(spend_per_day),
+    spendPerMonthMicro: toMicro(spend_per_month),
+  });
 }
 
 /** The pattern in the schema admits amounts only. */
-function toMicro(amount: string | null): number | null {
-  return amount === null ? null : (parseAmount(amount) ?? null);
+function toMicro<None extends null | undefined>(amount: string | None): number | null | None {
+  return typeof amount === 'string' ? (parseAmount(amount) ?? null) : amount;
 }
 
 function toMs(seconds: number | null): number | null {

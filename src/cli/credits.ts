@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
 import { parseSignedAmount } from '../core/money/decimal.ts';
+import { given } from '../core/given.ts';
 import type { LedgerQuery } from '../store/keys.ts';
 import { withAdministration } from './administration.ts';
 import { confirm } from './confirm.ts';
@@ -65,12 +66,7 @@ function addEntry(credits: Command, context: CliContext, kind: 'grant' | 'adjust
         const { name, balance } = await account.show();
         const isNew = balance === null;
         if (isNew) await confirm(context, { what: describeNew(name, formatMoney(amount, currency)), yes });
-        const credited = await account.credit({
-          kind,
-          amount,
-          ...(note !== undefined && { note }),
-          ...(reference !== undefined && { reference }),
-        });
+        const credited = await account.credit({ kind, amount, ...given({ note, reference }) });
         const now = formatMoney(credited.balance ?? '', currency);
         createPrinter(context, command).show(credited, () => [
           isNew ? `${name} is prepaid now. Its balance is ${now}.` : `The balance of ${name} is now ${now}.`,
@@ -161,7 +157,7 @@ function addList(credits: Command, context: CliContext): void {
         const pages = isExport(command) ? pagesOf(account, options) : [];
         if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (entry) => entry })) return;
         const { limit = USUAL_LIMIT, before } = options;
-        const ledger = await account.listLedger({ limit, ...(before !== undefined && { beforeSeq: before }) });
+        const ledger = await account.listLedger({ limit, ...given({ beforeSeq: before }) });
         const printer = createPrinter(context, command);
         printer.show(ledger, (paint) => [
           ...formatTable(COLUMNS, ledger.data, paint),

@@ -1,3 +1,4 @@
+import { given } from '../core/given.ts';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { UpdateGroup, UpdateKey } from '../contract/types.ts';
@@ -77,24 +78,21 @@ export function addCreditsOption(command: Command, context: CliContext): Command
 
 /** Returns what the options of a key change. */
 export function toKeyBody({ group, ...options }: KeyOptions): UpdateKey {
-  return { ...toLimitsBody(options), ...(group !== undefined && { group: orNull(group) }) };
+  return { ...toLimitsBody(options), ...given({ group: orNull(group) }) };
 }
 
 /** Returns what the options of a key or a group change. */
 export function toLimitsBody(options: LimitOptions): UpdateGroup {
   const { name, models, rpm, tpm, spendPerDay, spendPerMonth, expires, credits } = options;
-  const limits = {
-    ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
-    ...(tpm !== undefined && { tokens_per_minute: orNull(tpm) }),
-    ...(spendPerDay !== undefined && { spend_per_day: orNull(spendPerDay) }),
-    ...(spendPerMonth !== undefined && { spend_per_month: orNull(spendPerMonth) }),
-  };
+  const limits = given({
+    requests_per_minute: orNull(rpm),
+    tokens_per_minute: orNull(tpm),
+    spend_per_day: orNull(spendPerDay),
+    spend_per_month: orNull(spendPerMonth),
+  });
   return {
-    ...(name !== undefined && { name }),
-    ...(models !== undefined && { models: orNull(models) }),
-    ...(expires !== undefined && { expires_at: orNull(expires) }),
+    ...given({ name, models: orNull(models), expires_at: orNull(expires), credits }),
     ...(Object.keys(limits).length > 0 && { limits }),
-    ...(credits !== undefined && { credits }),
   };
 }
 

@@ -6,6 +6,7 @@ import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, isErrorCode, messageInRecord, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { parseRequestId } from '../core/ids.ts';
+import { given } from '../core/given.ts';
 import { toRecord } from '../requests/show-record.ts';
 import {
   MOST_CALLERS,
@@ -190,7 +191,7 @@ async function prepareList(opened: OpenAdministration, options: ListOptions): Pr
     ...(group !== undefined && { groupId: await administration.groups.find(group) }),
   };
   return async ({ limit = USUAL_LIMIT, after }) => {
-    const page = await store.listAll({ ...query, limit, ...(after !== undefined && { after }) });
+    const page = await store.listAll({ ...query, limit, ...given({ after }) });
     if (page === undefined) {
       throw new CliError(`More than ${MOST_CALLERS} callers start with ${key}; type more of the one you mean.`);
     }
@@ -254,13 +255,7 @@ function toLine(record: NamedRecord): string {
 }
 
 function toQuery({ status, model, error, from, until }: ListOptions): Omit<OperatorQuery, 'limit'> {
-  return {
-    ...(status !== undefined && { status }),
-    ...(model !== undefined && { model }),
-    ...(error !== undefined && { errorCode: error }),
-    ...(from !== undefined && { fromMs: from }),
-    ...(until !== undefined && { untilMs: until }),
-  };
+  return given({ status, model, errorCode: error, fromMs: from, untilMs: until });
 }
 
 function toId(text: string): RequestId {

@@ -16,6 +16,7 @@ import type { Examined } from './doctor-report.ts';
 import { parseDuration } from './options.ts';
 import { createProgress } from './progress.ts';
 import { toVisible } from '../core/visible.ts';
+import { given } from '../core/given.ts';
 
 export interface TargetOptions {
   readonly baseUrl?: string;
@@ -99,12 +100,8 @@ const OPTION_OF = {
 } as const;
 
 export function settingsOf({ baseUrl, key = '', model, dialect }: TargetOptions): Readonly<Record<string, string>> {
-  return {
-    ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
-    ...(key !== '' && { UPSTREAM_API_KEY: key }),
-    ...(model !== undefined && { DEFAULT_MODEL_ID: model }),
-    ...(dialect !== undefined && { UPSTREAM_DIALECT: dialect }),
-  };
+  const set = { UPSTREAM_BASE_URL: baseUrl, DEFAULT_MODEL_ID: model, UPSTREAM_DIALECT: dialect };
+  return given({ ...set, UPSTREAM_API_KEY: key === '' ? undefined : key });
 }
 
 /** Throws UsageError for a wrong option, in its name, and ConfigError for all else. */

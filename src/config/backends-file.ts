@@ -2,7 +2,8 @@ import schema from '../../schemas/backends.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
 import type { Dialect, DialectParameters } from '../core/dialects.ts';
-import type { BackendPolicy, BackendSpec, BackendTimeouts } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
+import { given } from '../core/given.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { compileBySize } from './json-file.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
@@ -114,7 +115,9 @@ function toSpec(
     aliases = {},
     weight = 1,
     max_concurrent,
-    ...timeouts
+    connect_timeout_ms,
+    first_byte_timeout_ms,
+    idle_timeout_ms,
   }: ListedBackend,
   own: DialectsFile,
   settings: BackendsFileSettings,
@@ -130,34 +133,20 @@ function toSpec(
     upstreamDialect,
     dialect: found,
     apiKey: (api_key_file === undefined ? env[api_key_env ?? ''] : readKeyFile(api_key_file)) ?? null,
-    ...(api_key_env !== undefined && { apiKeyEnv: api_key_env }),
-    ...(api_key_file !== undefined && { apiKeyFile: api_key_file }),
-    ...(headers !== undefined && { headers: toHeaders(headers, env) }),
+    ...given({ apiKeyEnv: api_key_env, apiKeyFile: api_key_file, headers: headers && toHeaders(headers, env), proxy }),
     ...((ca ?? cert) !== undefined && {
-      tls: {
-        ...(ca !== undefined && { ca }),
-        ...(cert !== undefined && key !== undefined && { cert, key }),
-      },
+      tls: { ...given({ ca }), ...(cert !== undefined && key !== undefined && { cert, key }) },
     }),
-    ...(proxy !== undefined && { proxy }),
     models: models ?? null,
     modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
     weight,
     maxConcurrent: max_concurrent ?? null,
-    timeouts: toTimeouts(timeouts),
+    timeouts: given({
+      connectTimeoutMs: connect_timeout_ms,
+      firstByteTimeoutMs: first_byte_timeout_ms,
+      idleTimeoutMs: idle_timeout_ms,
+    }),
     isOnly: false,
-  };
-}
-
-function toTimeouts({
-  connect_timeout_ms: connectTimeoutMs,
-  first_byte_timeout_ms: firstByteTimeoutMs,
-  idle_timeout_ms: idleTimeoutMs,
-}: Partial<ListedBackend>): BackendTimeouts {
-  return {
-    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-    ...(firstByteTimeoutMs !== undefined && { firstByteTimeoutMs }),
-    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }
 

@@ -4,6 +4,7 @@ import { isList, isObject } from '../../core/json.ts';
 import { roundEffort } from '../../core/request/efforts.ts';
 import type { Models } from '../../core/models.ts';
 import { showPrice, type Prices } from '../../core/money/pricing.ts';
+import { given } from '../../core/given.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
 
@@ -80,9 +81,6 @@ function describeBySettings(model: object, settings: ReturnType<Models['find']>)
   const known = effort && efforts ? roundEffort(effort, efforts) : effort;
   return {
     ...model,
-    ...(context_window !== undefined && { context_window }),
-    ...(input !== undefined && { input_modalities: input }),
-    ...(efforts !== undefined && { reasoning_efforts: efforts }),
-    ...(known !== undefined && { default_reasoning_effort: known }),
+    ...given({ context_window, input_modalities: input, reasoning_efforts: efforts, default_reasoning_effort: known }),
   };
 }

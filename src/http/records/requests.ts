@@ -3,6 +3,7 @@ import type { Request, RequestHandler } from 'express';
 import { ApiError, isErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import { parseRequestId } from '../../core/ids.ts';
+import { given } from '../../core/given.ts';
 import type { Identities } from '../../identity/identities.ts';
 import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
@@ -102,15 +103,6 @@ export function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery
   if (errorCode !== undefined && !isErrorCode(errorCode)) {
     throw invalidQuery('error_code', 'error_code must be the code of an error, such as upstream_error.');
   }
-  const fromMs = readTime('from', query['from']);
-  const untilMs = readTime('until', query['until']);
-  return {
-    limit: Number(limit),
-    ...(afterId !== undefined && { after: afterId }),
-    ...(status !== undefined && { status }),
-    ...(model !== undefined && { model }),
-    ...(errorCode !== undefined && { errorCode }),
-    ...(fromMs !== undefined && { fromMs }),
-    ...(untilMs !== undefined && { untilMs }),
-  };
+  const span = { fromMs: readTime('from', query['from']), untilMs: readTime('until', query['until']) };
+  return { limit: Number(limit), ...given({ after: afterId, status, model, errorCode, ...span }) };
 }
