@@ -36,7 +36,7 @@ import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
 import { createLogger, openLogOutput } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import type { Metrics, ShownMetrics } from './telemetry/metrics.ts';
 import { createStatsObserver } from './telemetry/request-stats.ts';
 import { openTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
@@ -84,7 +84,7 @@ export type ListLimits = () => readonly AdminLimit[];
 export interface SharedParts {
   readonly demoBaseUrl: string | null;
   readonly files: CurrentFiles;
-  readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
+  readonly joinMetrics: (metrics: Metrics) => ShownMetrics;
   /** Returns what lists those of all processes. */
   readonly joinBackends: (listOwn: ListBackends) => () => Promise<readonly AdminBackend[]>;
   readonly joinLimits: (listOwn: ListLimits) => () => Promise<readonly AdminLimit[]>;

@@ -72,7 +72,7 @@ export async function loadAcceptedCallers({ accounts, nowMs }: AcceptedCallersOp
 }
 
 /** Looks every few seconds. Returns a function that stops it. */
-export function watchAccepted({ look }: Pick<StoredCallers, 'look'>, everyMs = LOOK_EVERY_MS): () => void {
+export function watchAccepted({ look }: StoredCallers, everyMs = LOOK_EVERY_MS): () => void {
   let isLooking = false;
   const timer = setInterval(() => {
     if (isLooking) return;

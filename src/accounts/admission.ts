@@ -28,7 +28,7 @@ export interface Admission {
    */
   admit(key: StoredKey | undefined, ask: Ask): AdmissionTerms;
   /** Counts as a request only. Throws ApiError `model_not_found` or `rate_limit_exceeded`. */
-  admitFree(key: StoredKey | undefined, ask: Pick<Ask, 'model' | 'backendModel'>): Promise<RateLimitHeaders>;
+  admitFree(key: StoredKey | undefined, ask: AskedModel): Promise<RateLimitHeaders>;
   /** Throws ApiError `rate_limit_exceeded`, or `forbidden` if model or cost matter to the key. */
   admitUnmetered(key: StoredKey | undefined): Promise<RateLimitHeaders>;
   offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
@@ -36,9 +36,12 @@ export interface Admission {
 
 type RateLimitHeaders = Readonly<Record<string, string>>;
 
-export interface Ask {
+export interface AskedModel {
   readonly model: string;
   readonly backendModel: string;
+}
+
+export interface Ask extends AskedModel {
   readonly estimatedInputTokens: number;
   /** Limits one choice; null when the request names no limit. */
   readonly maxOutputTokens: number | null;
@@ -101,7 +104,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       assertKey(key);
       const inForce = prices.present;
       let price = inForce?.find(ask.model, ask.backendModel);
-      let asked: Pick<Ask, 'model' | 'backendModel'> = ask;
+      let asked: AskedModel = ask;
       checkModel(key, ask, price);
       const expected = expectedOf(ask);
       const { keyId } = key;

@@ -4,7 +4,7 @@ import type { Administration } from './administration.ts';
 import { labelCaller } from '../accounts/usage.ts';
 import type { AdminRequest, AdminRequestList, AuthMode } from '../contract/types.ts';
 import { ApiError } from '../core/errors.ts';
-import { cancelAsked, type RunningRequests } from '../requests/running.ts';
+import { cancelAsked, type CancellableRequests } from '../requests/running.ts';
 import { toRecord } from '../requests/show-record.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { invalidQuery, readText } from '../http/records/query.ts';
@@ -12,7 +12,7 @@ import { readQuery, toId } from '../http/records/requests.ts';
 
 export interface AdminRequestsOptions {
   readonly store: Store;
-  readonly running: Pick<RunningRequests, 'cancelIf'>;
+  readonly running: CancellableRequests;
   readonly administration: Administration;
   readonly publicBaseUrl: string | null;
   readonly authMode: AuthMode;

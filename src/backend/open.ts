@@ -13,8 +13,8 @@ import { createReuse } from './reuse.ts';
 
 export interface OpenBackendsOptions
   extends
-    Pick<AddressesOptions, 'lookup'>,
-    Pick<CurrentKeyOptions, 'readKeyFile'>,
+    AddressesOptions,
+    CurrentKeyOptions,
     Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
     Pick<Parameters<typeof createFailover>[0], 'headerHoldMs'> {
   readonly specs: readonly BackendSpec[];

@@ -102,7 +102,7 @@ function followCertificates(files: TlsFiles, options: Undici.BuildOptions): Undi
 }
 
 /** In TLS 1.3 a server learns that there is no certificate after the handshake, and often closes without a word. */
-function watchForWish(socket: Socket | null, { onOperatorProblem }: Pick<OutboundOptions, 'onOperatorProblem'>): void {
+function watchForWish(socket: Socket | null, { onOperatorProblem }: OutboundOptions): void {
   // A client knows algorithms of the server only where that has asked for a certificate.
   if (!(socket instanceof TLSSocket) || socket.getSharedSigalgs().length === 0) return;
   socket.once('error', () => {

@@ -6,7 +6,7 @@ import type { BackendSpec } from '../core/routes.ts';
 export type KeyOwner = 'caller' | 'gateway';
 
 /** Returns the header that carries the key to the backend. A token of Entra ID is always a bearer. */
-export function keyHeaders(key: string, { keyHeader }: Pick<Dialect, 'keyHeader'>): Readonly<Record<string, string>> {
+export function keyHeaders(key: string, { keyHeader }: KeyHeader): Readonly<Record<string, string>> {
   const isToken = key.startsWith('eyJ');
   return keyHeader === 'authorization' || isToken ? { authorization: `Bearer ${key}` } : { [keyHeader]: key };
 }

@@ -9,7 +9,7 @@ export interface Names {
 }
 
 /** Looks each key and each group up once. One that was deleted keeps its id. */
-export function createNames(store: Pick<OpenStore, 'findKey' | 'findGroup'>): Names {
+export function createNames(store: OpenStore): Names {
   const known = new Map<string, Promise<string>>();
 
   function remember(id: string, find: () => Promise<{ readonly name: string } | undefined>): Promise<string> {

@@ -2,10 +2,13 @@ import type { ModelSettings, ModelTable } from '../contract/types.ts';
 import { patternsOf } from './model-patterns.ts';
 
 /** What the operator says of models. */
-export interface Models {
+export interface ModelFinder {
+  find(model: string, backendModel: string): ModelSettings | undefined;
+}
+
+export interface Models extends ModelFinder {
   readonly table: ModelTable;
   readonly modelCount: number;
-  find(model: string, backendModel: string): ModelSettings | undefined;
 }
 
 /** A name wins over every pattern, and a longer pattern over a shorter one. */

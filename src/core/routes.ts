@@ -58,10 +58,13 @@ export interface Proxy {
 }
 
 /** What holds for all backends. */
-export interface BackendPolicy {
+export interface BackendPolicy extends ShownPolicy {
   /** With `safe` no other backend is asked after one that may have run the request. */
   readonly failover: FailoverPolicy;
   readonly queueTimeoutMs: number;
+}
+
+export interface ShownPolicy {
   /** Whether callers are told which backend answers. */
   readonly exposesUpstream: boolean;
 }

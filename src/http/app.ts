@@ -6,7 +6,7 @@ import { observeRequests } from '../telemetry/observe.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { authenticate } from '../access/authenticate.ts';
 import { allowOrigins } from './browser/cors.ts';
-import { refuseWhenFull, type Connections } from './connections.ts';
+import { refuseWhenFull, type ConnectionLimit } from './connections.ts';
 import { allowHosts } from './browser/hosts.ts';
 import { takeKeyFromProtocols } from '../access/key-protocol.ts';
 import { limitRate, tellLimit } from '../access/limit-rate.ts';
@@ -42,7 +42,7 @@ export interface OperatorRoutes {
 export function createApp(
   services: Services,
   { admin, landing, docs, openApi, console }: OperatorRoutes,
-  connections: Pick<Connections, 'areFull'>,
+  connections: ConnectionLimit,
 ): Express {
   const { settings, requests, books, backends, telemetry } = services;
   const { corsOrigins, metricsPort } = settings;

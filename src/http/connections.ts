@@ -6,11 +6,14 @@ import type { StoreLog } from '../store/store.ts';
 import { HEALTH_PATH } from './browser/hosts.ts';
 
 /** The connections of clients, of which there are no more than the process may open beside its other files. */
-export interface Connections {
+export interface Connections extends ConnectionLimit {
   /** Counts the connections of a server, and closes those of idle clients when there are too many. */
   watch(server: Server): void;
   /** Whether replies should close their connections. */
   areScarce(): boolean;
+}
+
+export interface ConnectionLimit {
   areFull(): boolean;
 }
 
@@ -62,7 +65,7 @@ function readFileLimit(): number {
 }
 
 /** Refuses requests while there are too many connections. Probes of health are answered. */
-export function refuseWhenFull({ areFull }: Pick<Connections, 'areFull'>): RequestHandler {
+export function refuseWhenFull({ areFull }: ConnectionLimit): RequestHandler {
   return (req, _res, next) => {
     if (areFull() && !HEALTH_PATH.test(req.path)) {
       throw new ApiError('server_overloaded', {

@@ -1,10 +1,10 @@
 import type { RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
 import { createKeyCheck } from '../access/authenticate.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics, ShownMetrics } from '../telemetry/metrics.ts';
 
 /** Answers `/metrics`. Needs the token, if there is one. */
-export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, token: string | null): RequestHandler {
+export function showMetrics(metrics: ShownMetrics, token: string | null): RequestHandler {
   const isToken = token === null ? () => true : createKeyCheck([token]);
   return async (req, res) => {
     const presented = /^bearer +(.*)$/i.exec(req.headers.authorization?.trim() ?? '')?.[1] ?? '';

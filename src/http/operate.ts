@@ -3,7 +3,7 @@ import type { Backends, BackendState } from '../backend/backends.ts';
 import type { Identity } from '../core/ids.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
-import type { Connections } from './connections.ts';
+import type { ConnectionLimit } from './connections.ts';
 import type { RunningRequests } from '../requests/running.ts';
 
 /** Ignores the backend, since a restart would not repair that. */
@@ -17,7 +17,7 @@ export interface ReadinessOptions {
   readonly marks: Identity;
   readonly backends: Pick<Backends, 'states'>;
   readonly log: Pick<StoreLog, 'warn'>;
-  readonly connections: Pick<Connections, 'areFull'>;
+  readonly connections: ConnectionLimit;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { AccountStore } from '../store/keys.ts';
 import type { AccessServices } from '../access/services.ts';
 import type { RequestServices } from '../requests/open.ts';
 import type { Store } from '../store/store.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { ShownMetrics } from '../telemetry/metrics.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { StatsObserver } from '../telemetry/request-stats.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -56,6 +56,6 @@ export interface TelemetryServices {
   readonly log: Logger;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
-  readonly stats: Pick<StatsObserver, 'flush'>;
-  readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
+  readonly stats: StatsObserver;
+  readonly metrics: ShownMetrics | undefined;
 }

@@ -17,10 +17,14 @@ export interface Body {
   bytes: Buffer;
 }
 
-export interface Incoming extends ReplyHead {
+/** What is asked, and by whom. */
+export interface CallerBody {
   readonly caller: Caller;
-  readonly idempotencyKey: string | undefined;
   readonly body: Body;
+}
+
+/** The way back to the client. */
+export interface ReplyChannel extends ReplyHead {
   baseUrl(): string;
   /** Whether the client has the whole reply, or has disconnected. */
   isServed(): boolean;
@@ -28,6 +32,10 @@ export interface Incoming extends ReplyHead {
   onceServed(listener: (hasWholeReply: boolean) => void): void;
   /** Without an error, the reply does not have the record's own either. */
   sendDuplicate(status: number, record: RequestRecord, error: ErrorFields | undefined): void;
+}
+
+export interface Incoming extends CallerBody, ReplyChannel {
+  readonly idempotencyKey: string | undefined;
 }
 
 export interface IncomingCreate extends Incoming {

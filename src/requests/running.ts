@@ -2,11 +2,14 @@ import { ApiError } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
-export interface RunningRequests {
-  /** The signal aborts with an ApiError that says why the request ends early. */
-  begin(requestId: RequestId): RunningRequest;
+export interface CancellableRequests {
   /** Cancels the request when `asked` resolves with true. Until then the request does not end. */
   cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
+}
+
+export interface RunningRequests extends CancellableRequests {
+  /** The signal aborts with an ApiError that says why the request ends early. */
+  begin(requestId: RequestId): RunningRequest;
   leave(): void;
   /** Refuses new requests from now on. */
   drain(): void;
@@ -100,7 +103,7 @@ export function refuseWhileDraining({ draining }: RunningRequests): void {
 
 /** Cancels the request if it was asked for in time. Returns what the store says, as `asking` does. */
 export async function cancelAsked<Asked extends { readonly kind: string }>(
-  running: Pick<RunningRequests, 'cancelIf'>,
+  running: CancellableRequests,
   requestId: RequestId,
   asking: Promise<Asked | undefined>,
 ): Promise<Asked | undefined> {

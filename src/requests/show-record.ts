@@ -1,7 +1,7 @@
 import { ApiError, messageInRecord } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
-import type { BackendPolicy } from '../core/routes.ts';
+import type { ShownPolicy } from '../core/routes.ts';
 import { toSeconds } from '../core/time.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
@@ -64,7 +64,7 @@ export type DuplicateStatus = 200 | 202 | 409;
 
 export interface DuplicateServices {
   readonly duplicateStatus: DuplicateStatus;
-  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
+  readonly policy: () => ShownPolicy;
 }
 
 /** Answers with the record, and with an error unless the status is a success. */

@@ -3,15 +3,18 @@ import { openThreadRpc, type Rpc, type RpcService } from './rpc.ts';
 
 export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 
-export interface RestingThreadOptions {
-  readonly file: URL;
-  readonly name: string;
-  /** What each of its threads starts with. */
-  readonly workerData?: unknown;
+export interface ThreadOptions {
   readonly onDeath: (message: string) => void;
   readonly startWorker?: StartWorker | undefined;
   /** The thread ends after this time without an answer: it has nothing to do, or is stuck. */
   readonly restAfterMs?: number | undefined;
+}
+
+export interface RestingThreadOptions extends ThreadOptions {
+  readonly file: URL;
+  readonly name: string;
+  /** What each of its threads starts with. */
+  readonly workerData?: unknown;
 }
 
 export interface LivingThread<Service extends RpcService> {

@@ -27,10 +27,14 @@ export interface MetricsOptions {
   readonly alerts: { readonly readings: AlertReadings };
 }
 
-export interface Metrics extends RequestObserver {
-  storeTook(operation: string, seconds: number, succeeded: boolean): void;
+/** What a scrape gets. */
+export interface ShownMetrics {
   show(): Promise<string>;
   readonly contentType: string;
+}
+
+export interface Metrics extends RequestObserver, ShownMetrics {
+  storeTook(operation: string, seconds: number, succeeded: boolean): void;
   snapshot(): Promise<MetricSnapshot>;
 }
 

@@ -1,10 +1,8 @@
 import { extname } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { createRestingThread, type RestingThreadOptions } from '../rpc/resting-thread.ts';
+import { createRestingThread, type ThreadOptions } from '../rpc/resting-thread.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import type { CountService } from './worker.ts';
-
-export type ThreadOptions = Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'>;
 
 export interface TokenizerThread {
   /** Returns undefined when the thread ends before it has answered. Takes one call at a time. */

@@ -1,6 +1,7 @@
 import { limitConcurrency } from '../core/limit-concurrency.ts';
 import { portionsOf } from './pieces.ts';
-import { createThread, type ThreadOptions } from './thread.ts';
+import type { ThreadOptions } from '../rpc/resting-thread.ts';
+import { createThread } from './thread.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export interface TokenizerOptions extends ThreadOptions {

@@ -4,13 +4,13 @@ import { WebSocket } from 'ws';
 import type { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
-import type { EventSink, Incoming } from '../requests/incoming.ts';
+import type { EventSink, ReplyChannel } from '../requests/incoming.ts';
 import { headersOf } from '../requests/noted-failure.ts';
 import { createPiecesWriter, type Pieces } from '../wire/json-pieces.ts';
 import { countUnread, awaitWritable } from '../access/stalled-client.ts';
 import type { RequestFacts } from '../telemetry/facts.ts';
 
-export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
+export interface FrameReply extends ReplyChannel {
   openStream(options: FrameStreamOptions): EventSink;
   fail(error: ApiError, type?: WebSocketError['type']): void;
   /** Undefined before the reply begins. */

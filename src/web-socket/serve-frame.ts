@@ -9,7 +9,7 @@ import type { RequestServices } from '../requests/open.ts';
 import { heldBytesOf } from '../access/stalled-client.ts';
 import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../telemetry/facts.ts';
-import type { Incoming } from '../requests/incoming.ts';
+import type { CallerBody } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
 import { cancelAsked } from '../requests/running.ts';
@@ -98,7 +98,7 @@ interface Conversation {
   readonly share: Share;
 }
 
-type IncomingFrame = FrameReply & Pick<Incoming, 'caller' | 'body'>;
+type IncomingFrame = FrameReply & CallerBody;
 
 async function serveCreate(
   incoming: IncomingFrame,

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
-import { createThread, type ThreadOptions, type TokenizerThread } from '../../src/tokenizer/thread.ts';
+import type { ThreadOptions } from '../../src/rpc/resting-thread.ts';
+import { createThread, type TokenizerThread } from '../../src/tokenizer/thread.ts';
 import { useHeldTime } from '../support/held-time.ts';
 
 /** A worker that answers when the test says so. */

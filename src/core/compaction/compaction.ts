@@ -2,7 +2,7 @@
 
 import type { CreateResponse, InputItem } from '../../contract/types.ts';
 import type { ChatRequest } from '../chat.ts';
-import type { Models } from '../models.ts';
+import type { ModelFinder } from '../models.ts';
 import { settle } from '../request/model-settings.ts';
 import { toPrompt } from './prompt.ts';
 import { toChatRequest, type TranslationOptions } from '../request/request.ts';
@@ -19,7 +19,7 @@ export interface CompactionOptions extends TranslationOptions, CompactionSetting
 export interface CompactionSettings {
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
-  readonly models: { readonly present: Pick<Models, 'find'> | null };
+  readonly models: { readonly present: ModelFinder | null };
 }
 
 /** Whether the request asks for a compaction instead of an answer. */

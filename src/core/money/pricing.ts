@@ -37,13 +37,16 @@ interface Tier extends Rates {
 /** The tiers of a model. The first is the default one from 0 tokens on; higher ones come later. */
 export type Price = readonly [Tier, ...Tier[]];
 
-export interface Prices {
-  readonly table: PriceTable;
+export interface PriceFinder {
   readonly currency: string;
+  find(model: string, backendModel: string): Price | undefined;
+}
+
+export interface Prices extends PriceFinder {
+  readonly table: PriceTable;
   /** That of the days and months of spend limits. */
   readonly timeZone: string;
   readonly modelCount: number;
-  find(model: string, backendModel: string): Price | undefined;
   /** Returns the price of the model that an answer names, if it is another one than was asked for. */
   findAnswered(answeredBy: string, asked: { readonly model: string; readonly backendModel: string }): Price | undefined;
 }

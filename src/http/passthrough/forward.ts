@@ -7,7 +7,7 @@ import type { Forwarding } from '../../backend/forward/forward.ts';
 import { towardsClient } from '../../backend/reply-headers.ts';
 import type { KeyOwner } from '../../backend/request-headers.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { BackendPolicy, BackendSpec, Route } from '../../core/routes.ts';
+import type { ShownPolicy, BackendSpec, Route } from '../../core/routes.ts';
 import { createStopController } from '../../core/stop-signal.ts';
 import { noteBackendCall, noteUpstream } from '../../telemetry/facts.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
@@ -20,7 +20,7 @@ export interface ForwardOptions {
   readonly failover: RoutedForward;
   readonly keyOwner: KeyOwner;
   /** Whether replies may name the backends. */
-  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
+  readonly policy: () => ShownPolicy;
   readonly clientStallMs: number;
 }
 

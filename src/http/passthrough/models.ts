@@ -2,8 +2,8 @@ import { firstModels } from '../../backend/model-list.ts';
 import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { isList, isObject } from '../../core/json.ts';
 import { roundEffort } from '../../core/request/efforts.ts';
-import type { Models } from '../../core/models.ts';
-import { showPrice, type Prices } from '../../core/money/pricing.ts';
+import type { Models, ModelFinder } from '../../core/models.ts';
+import { showPrice, type PriceFinder } from '../../core/money/pricing.ts';
 import { given } from '../../core/given.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
@@ -48,9 +48,9 @@ export function namedModel(alias: string, model: unknown): object {
 
 export interface Known {
   /** What the operator says of the models. */
-  readonly models: Pick<Models, 'find'> | null;
-  readonly prices: Pick<Prices, 'currency' | 'find'> | null;
-  readonly refusals: Pick<KnownRefusals, 'forModel'>;
+  readonly models: ModelFinder | null;
+  readonly prices: PriceFinder | null;
+  readonly refusals: KnownRefusals;
 }
 
 /** Returns the list with what is known of its models. */

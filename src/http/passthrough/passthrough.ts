@@ -8,8 +8,8 @@ import { splice } from '../../core/json-bytes.ts';
 import type { Preparation } from '../../requests/preparation/preparation.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
-import type { Models } from '../../core/models.ts';
-import type { Prices } from '../../core/money/pricing.ts';
+import type { ModelFinder } from '../../core/models.ts';
+import type { PriceFinder } from '../../core/money/pricing.ts';
 import { callerOf } from '../../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
@@ -30,8 +30,8 @@ import { untilServed } from '../../wire/until-served.ts';
 export interface PassthroughOptions extends ForwardOptions {
   readonly backends: Pick<Backends, 'routes' | 'specs'>;
   readonly passthroughPaths: readonly string[];
-  readonly models: { readonly present: Pick<Models, 'find'> | null };
-  readonly prices: { readonly present: Pick<Prices, 'currency' | 'find'> | null };
+  readonly models: { readonly present: ModelFinder | null };
+  readonly prices: { readonly present: PriceFinder | null };
   /** The fields that the backend refuses. */
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;

@@ -1,4 +1,4 @@
-import type { BackendPolicy } from '../../core/routes.ts';
+import type { ShownPolicy } from '../../core/routes.ts';
 import type { Request, RequestHandler } from 'express';
 import { ApiError, isErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
@@ -20,7 +20,7 @@ export interface RequestRoutesOptions {
   readonly running: RunningRequests;
   readonly identities: Identities;
   readonly publicBaseUrl: string | null;
-  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
+  readonly policy: () => ShownPolicy;
 }
 
 export interface RequestRoutes {

@@ -48,7 +48,7 @@ export function showUsage({ store, stats, nowMs, policy }: ShowOwnUsageOptions):
 
 export interface ListLatenciesOptions {
   readonly store: Pick<Store, 'listRequestStats'>;
-  readonly stats: Pick<StatsObserver, 'flush'>;
+  readonly stats: StatsObserver;
 }
 
 /** Returns how long requests took, which were refused and what backends read, with all that this process has counted. */

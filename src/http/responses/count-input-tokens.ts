@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { RoutedInputCounter } from '../../backend/backends.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Models } from '../../core/models.ts';
+import type { ModelFinder } from '../../core/models.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
@@ -22,7 +22,7 @@ export interface CountInputTokensOptions {
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
-  readonly models: { readonly present: Pick<Models, 'find'> | null };
+  readonly models: { readonly present: ModelFinder | null };
   readonly preparation: Pick<Preparation, 'count'>;
   readonly maxBodyBytes: number;
 }

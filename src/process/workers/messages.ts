@@ -35,10 +35,12 @@ export interface Tables {
   readonly backends: BackendTable | null;
 }
 
+export type ConfigWithoutTables = Omit<Config, keyof Tables>;
+
 export interface WorkerStart {
   /** Counts from 1. A worker that replaces a dead one has its number. */
   readonly number: number;
-  readonly config: Omit<Config, keyof Tables>;
+  readonly config: ConfigWithoutTables;
   readonly tables: Tables;
   readonly demoBaseUrl: string | null;
   /** Is false when each worker has its own connections to PostgreSQL. */

@@ -19,7 +19,7 @@ import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor
 import { joinBackends } from '../../admin/backends.ts';
 import { joinLimits } from '../../admin/limits.ts';
 import type { Addresses } from '../../http/addresses.ts';
-import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
+import type { ConfigWithoutTables, PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** Workers get this time after their drain for last writes and replies. */
@@ -162,6 +162,6 @@ function withoutFiles({
   models: _models,
   backends: _backends,
   ...rest
-}: Config): Omit<Config, keyof Tables> {
+}: Config): ConfigWithoutTables {
   return rest;
 }

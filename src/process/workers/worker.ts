@@ -6,7 +6,7 @@ import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
 import { createGateway, type Gateway, type ListBackends, type ListLimits, type SharedParts } from '../../gateway.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Metrics, ShownMetrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { forgetStart } from '../young-objects.ts';
 import { openClientStore } from '../../store/open.ts';
@@ -98,7 +98,7 @@ function openStoreOfPrimary({ log, settleTimeoutMs, timeZone }: StoreOfPrimary):
   });
 }
 
-function joinMetrics(own: Metrics): Pick<Metrics, 'show' | 'contentType'> {
+function joinMetrics(own: Metrics): ShownMetrics {
   metrics = own;
   return { show: () => primary.ask('showMetrics'), contentType: own.contentType };
 }

@@ -10,7 +10,7 @@ import { parseJson } from '../../core/parse-json.ts';
 import { createRoutes, type Route, type RoutedBackend } from '../../core/routes.ts';
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { Writable } from '../../core/writable.ts';
-import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
+import { createRestingThread, type ThreadOptions } from '../../rpc/resting-thread.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
 import type { Body, Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
@@ -42,14 +42,13 @@ const MAX_VALUES_HERE = 10_000;
 /** Smaller bodies are not measured, whatever they have. */
 const UNMEASURED_BYTES = 64 * 1024;
 
-export interface PreparationOptions
-  extends ThreadSettings, Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
+export interface PreparationOptions extends ThreadSettings, ThreadOptions {
   readonly backends: Pick<Backends, 'routes' | 'routing'>;
   readonly models: { readonly present: Models | null };
   readonly sealers: PrepareServices['sealers'];
   readonly usedFields: UsedFields;
   readonly estimator: PrepareServices['estimator'];
-  readonly itemMemory: Pick<ItemMemory, 'resolve' | 'weigh' | 'recall'>;
+  readonly itemMemory: ItemMemory;
   readonly maxBytesHere?: number;
 }
 
