@@ -9,7 +9,7 @@ import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from '../http/body/body.ts';
 import { methodNotAllowed, notFound } from '../http/error-handler.ts';
 import type { AdminRequests } from './requests.ts';
-import { invalidQuery, readText } from '../http/records/query.ts';
+import { invalidQuery, readLimit, readText } from '../http/records/query.ts';
 
 export interface AdminOptions {
   readonly authenticate: RequestHandler;
@@ -95,7 +95,7 @@ function createAccountRoutes<Kind extends AccountKind>(
   const idOf = (req: Request<Id>) => actions.find(req.params.id);
   const list = async (req: Request<object>) => {
     const [name, search] = [readText('name', req.query), readText('search', req.query)];
-    return actions.list({ limit: readLimit(req), ...given({ name, search }), ...(await toFilter(req)) });
+    return actions.list({ limit: readLimit(req.query), ...given({ name, search }), ...(await toFilter(req)) });
   };
   const create = async (req: Request<object>) => actions.create(await readBody(req));
   const show = async (req: Request<Id>) => actions.show(await idOf(req));
@@ -104,7 +104,7 @@ function createAccountRoutes<Kind extends AccountKind>(
   const credit = async (req: Request<Id>) => actions.credit(await idOf(req), await readBody(req));
   const endCredits = async (req: Request<Id>) => actions.endCredits(await idOf(req));
   const showLedger = async (req: Request<Id>) => {
-    const query = { limit: readLimit(req), ...readBefore(req), isNet: readFlag('net', req) };
+    const query = { limit: readLimit(req.query), ...readBefore(req), isNet: readFlag('net', req) };
     return actions.showLedger(await idOf(req), query);
   };
   const routes = express.Router();
@@ -154,12 +154,6 @@ async function readBody(req: Request<object>): Promise<unknown> {
 function knownId<Id>(what: 'key' | 'group', id: Id | undefined): Id {
   if (id !== undefined) return id;
   throw new ApiError('not_found', { param: 'after', message: `There is no ${what} with this id.` });
-}
-
-function readLimit(req: Request<object>): number {
-  const limit = readText('limit', req.query) ?? '20';
-  if (/^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 100) return Number(limit);
-  throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
 }
 
 function readFlag(name: string, { query }: Request<object>): boolean {

@@ -2,7 +2,7 @@
 
 import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
-import { toSeconds } from '../core/time.ts';
+import { toMs, toSeconds } from '../core/time.ts';
 import { given } from '../core/given.ts';
 import type {
   CreateGroup,
@@ -78,10 +78,6 @@ function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
 /** The pattern in the schema admits amounts only. */
 function toMicro<None extends null | undefined>(amount: string | None): number | null | None {
   return typeof amount === 'string' ? (parseAmount(amount) ?? null) : amount;
-}
-
-function toMs(seconds: number | null): number | null {
-  return seconds === null ? null : seconds * 1000;
 }
 
 export function wrongAmount(message: string): ApiError {

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
+import { toMs } from '../core/time.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
 import { CliError, type CliContext } from './context.ts';
@@ -255,8 +256,4 @@ export function describeAccount(account: Account, currency: string | undefined):
 
 function formatLimit(limit: number | null): string {
   return limit === null ? 'no limit' : formatCount(limit);
-}
-
-export function toMs(seconds: number | null): number | null {
-  return seconds === null ? null : seconds * 1000;
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { OfKeys } from '../admin/administration.ts';
 import type { AdminKey, IssuedKey } from '../contract/types.ts';
+import { toMs } from '../core/time.ts';
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_FIELDS,
@@ -12,7 +13,6 @@ import {
   addUpdate,
   describeAccount,
   onAccount,
-  toMs,
   type AccountCommands,
   type Described,
 } from './accounts.ts';

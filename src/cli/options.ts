@@ -1,4 +1,5 @@
 import { DAY_MS } from '../core/time.ts';
+import { parseUtc } from '../store/utc.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
@@ -55,24 +56,16 @@ const HOW_MOMENT = 'a UTC time such as 2027-01-31 or 2027-01-31T12:00Z';
 
 /** Parses `2027-01-31` or `2027-01-31T12:00Z` in UTC; gives Unix time in milliseconds. */
 export function parseMoment(text: string): number {
-  const atMs = readMoment(text);
+  const atMs = parseUtc(text);
   if (atMs !== undefined) return atMs;
   throw new InvalidArgumentError(`It must be ${HOW_MOMENT}.`);
-}
-
-function readMoment(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  // Date reads the 30th of February as a day in March.
-  const isReal = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.replace('Z', ''));
-  return isReal ? atMs : undefined;
 }
 
 /** Returns a parser for a moment, or a duration from now; gives Unix time in seconds. */
 export function parseExpiry(nowMs: () => number): (text: string) => number {
   return (text) => {
     const spanMs = readDuration(text);
-    const atMs = spanMs === undefined ? readMoment(text) : nowMs() + spanMs;
+    const atMs = spanMs === undefined ? parseUtc(text) : nowMs() + spanMs;
     if (atMs !== undefined && atMs < Date.UTC(10_000, 0)) return Math.floor(atMs / 1000);
     throw new InvalidArgumentError(`It must be a duration such as 24h or 30d, or ${HOW_MOMENT}.`);
   };

@@ -3,39 +3,37 @@ import createResponseSchema from '../../schemas/create-response.json' with { typ
 import schema from '../../schemas/dialects.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
-import { compileBySize, readJsonFile } from './json-file.ts';
+import { compileBySize } from './json-file.ts';
+import { readTableFile, type TableFile } from './table-file.ts';
 import { openAjv } from '../contract/ajv.ts';
 import type { OwnDialects } from '../contract/types.ts';
 
-export interface DialectsFile {
-  readonly dialects: ReadonlyMap<string, Dialect>;
-  readonly problems: readonly string[];
-}
+/** By their names. */
+export type DialectsFile = TableFile<ReadonlyMap<string, Dialect>>;
 
-/** Reads and checks the operator's own dialects. Without a file there are none. Does not throw. */
+/** Reads and checks the operator's own dialects. Does not throw. */
 export function readDialectsFile(path: string | undefined): DialectsFile {
-  if (path === undefined) return { dialects: new Map(), problems: [] };
-  const refuse = (...lines: string[]): DialectsFile => ({
-    dialects: new Map(),
-    problems: lines.map((line) => `DIALECTS_FILE: ${line}`),
+  return readTableFile({
+    setting: 'DIALECTS_FILE',
+    path,
+    compile: compileOwnDialects,
+    describe,
+    check: (own) =>
+      Object.keys(own)
+        .filter(isDialectName)
+        .map((name) => `${name} is the name of a built-in kind of backend`),
+    create: (own) => new Map(Object.entries(own).map(([name, each]) => [name, toDialect(each)])),
   });
-  const { value, characters, problem } = readJsonFile(path);
-  if (problem !== undefined) return refuse(problem);
-  const isOwnDialects = compileOwnDialects(characters);
-  if (!isOwnDialects(value)) return refuse(...new Set(isOwnDialects.errors?.map(describe)));
-  const builtIn = Object.keys(value).filter(isDialectName);
-  if (builtIn.length > 0) return refuse(...builtIn.map((name) => `${name} is the name of a built-in kind of backend`));
-  return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
 }
 
 /** Returns the operator's own kind of backend, or the built-in one, with this name. */
-export function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
-  return dialects.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
+export function findDialect(name: string, { content }: DialectsFile): Dialect | undefined {
+  return content?.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
 }
 
 /** Returns what a name must be that no kind of backend has. */
-export function unknownDialect({ dialects }: DialectsFile): string {
-  return `must be one of ${[...Object.keys(DIALECTS), ...dialects.keys()].join(', ')}`;
+export function unknownDialect({ content }: DialectsFile): string {
+  return `must be one of ${[...Object.keys(DIALECTS), ...(content?.keys() ?? [])].join(', ')}`;
 }
 
 /** Compiling takes as long as the rest of a start. */

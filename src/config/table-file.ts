@@ -14,14 +14,15 @@ interface TableFileOptions<Table, Content> {
   readonly setting: string;
   readonly path: string | undefined;
   readonly compile: (characters: number) => ValidateFunction<Table>;
+  readonly describe?: (mistake: ErrorObject) => string;
   /** Returns mistakes that the schema does not find. */
   readonly check?: (table: Table) => readonly string[];
   readonly create: (table: Table) => Content;
 }
 
-/** Reads and checks a JSON file about models by their names. Does not throw. */
+/** Reads and checks a JSON file. Does not throw. */
 export function readTableFile<Table, Content>(options: TableFileOptions<Table, Content>): TableFile<Content> {
-  const { setting, path, compile, check = () => [], create } = options;
+  const { setting, path, compile, describe = describeMistake, check = () => [], create } = options;
   if (path === undefined) return { content: null, problems: [] };
   const { value, characters, problem } = readJsonFile(path);
   if (problem !== undefined) return refuse(setting, [problem]);
@@ -37,7 +38,7 @@ function refuse(setting: string, lines: readonly string[]): TableFile<never> {
   return { content: null, problems: shown.map((line) => `${setting}: ${line}`) };
 }
 
-function describe({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
+function describeMistake({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
   const place = toPlace(instancePath);
   if (keyword === 'propertyNames' || propertyName !== undefined) {
     return place === 'models'

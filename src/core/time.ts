@@ -6,4 +6,8 @@ export const DAY_MS = 24 * HOUR_MS;
 export function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
+export function toMs(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
+}
+
 export const UTC = 'UTC';

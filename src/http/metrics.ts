@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
 import { createKeyCheck } from '../access/authenticate.ts';
-import type { Metrics, ShownMetrics } from '../telemetry/metrics.ts';
+import type { ShownMetrics } from '../telemetry/metrics.ts';
 
 /** Answers `/metrics`. Needs the token, if there is one. */
 export function showMetrics(metrics: ShownMetrics, token: string | null): RequestHandler {

@@ -3,7 +3,7 @@
 import type { RequestHandler } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import source from '../../schemas/openapi.json' with { type: 'json' };
-import { ERRORS, type ErrorCode } from '../core/errors.ts';
+import { ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { sendStatic, toStaticByBaseUrl } from '../wire/static.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
@@ -188,10 +188,6 @@ const LISTS = new Map<string, readonly string[]>(
 
 function codesOf(error: string): readonly string[] {
   return LISTS.get(error)?.flatMap(codesOf) ?? [error];
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
 }
 
 interface OneReply {

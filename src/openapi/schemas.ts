@@ -21,6 +21,7 @@ import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { 
 import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
 import { isObject } from '../core/json.ts';
+import { mapValues } from '../core/map-values.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -163,8 +164,4 @@ function valuesOf({ properties }: JsonObject, property: string): readonly string
   const schema = isObject(properties) ? properties[property] : undefined;
   if (!isObject(schema)) return [];
   return (Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]).map(String);
-}
-
-function mapValues(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
 }

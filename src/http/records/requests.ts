@@ -12,7 +12,7 @@ import { callerOf } from '../../access/authenticate.ts';
 import { untilServed } from '../../wire/until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import { baseUrlOf } from '../../wire/base-url.ts';
-import { invalidQuery, readTime } from './query.ts';
+import { invalidQuery, readLimit, readTime } from './query.ts';
 import { cancelAsked, type RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {
@@ -90,10 +90,7 @@ function isStatus(value: unknown): value is RecordStatus {
 
 /** Returns the filters of a list. Throws ApiError that names the wrong one. */
 export function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
-  const { limit = '20', after, status, model, error_code: errorCode } = query;
-  if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 100) {
-    throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
-  }
+  const { after, status, model, error_code: errorCode } = query;
   const afterId = typeof after === 'string' ? parseRequestId(after) : undefined;
   if (after !== undefined && afterId === undefined) throw invalidQuery('after', 'after must be the id of a request.');
   if (status !== undefined && !isStatus(status)) {
@@ -104,5 +101,5 @@ export function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery
     throw invalidQuery('error_code', 'error_code must be the code of an error, such as upstream_error.');
   }
   const span = { fromMs: readTime('from', query['from']), untilMs: readTime('until', query['until']) };
-  return { limit: Number(limit), ...given({ after: afterId, status, model, errorCode, ...span }) };
+  return { limit: readLimit(query), ...given({ after: afterId, status, model, errorCode, ...span }) };
 }
