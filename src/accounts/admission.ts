@@ -208,7 +208,8 @@ function hasTokensPerMinute(key: StoredKey): boolean {
 /** All that such a key uses must have a price. */
 function paysPerUse(key: StoredKey): boolean {
   return accountsOf(key).some(({ balanceMicro, limits }) => {
-    return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
+    const { spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = limits;
+    return [balanceMicro, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro].some((micro) => micro !== null);
   });
 }
 
@@ -294,8 +295,9 @@ function messageOf(
       return `${cost}, and ${who} has ${show(leftMicro)} left.${cureFor(leftMicro)}`;
     }
     case 'spend_limit_exceeded': {
-      // When both limits are exceeded, the month ends later.
-      const window = spendWindowsOf(account).findLast(({ leftMicro }) => leftMicro < heldMicro);
+      const exceeded = spendWindowsOf(account).filter(({ leftMicro }) => leftMicro < heldMicro);
+      // A week may end after its month.
+      const window = exceeded.toSorted((one, other) => one.endsAtMs - other.endsAtMs).at(-1);
       if (window === undefined) return undefined;
       return (
         `${cost}. Of the ${show(window.limitMicro)} which ${who} may spend per ${window.per}, ` +

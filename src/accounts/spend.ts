@@ -1,14 +1,14 @@
 import type { StoredAccount } from '../store/keys.ts';
 
 export interface SpendWindow {
-  readonly per: 'day' | 'month';
+  readonly per: 'day' | 'week' | 'month';
   readonly limitMicro: number;
   /** Counts held credits as spent. Is below zero after a request that cost more than its hold. */
   readonly leftMicro: number;
   readonly endsAtMs: number;
 }
 
-/** Returns the spend limits of a key or a group for the day on which it was read, and its month. */
+/** Returns the spend limits of a key or a group for the day on which it was read, its week and its month. */
 export function spendWindowsOf(account: StoredAccount): readonly SpendWindow[] {
   const { limits, heldMicro, today } = account;
   const all = [
@@ -17,6 +17,12 @@ export function spendWindowsOf(account: StoredAccount): readonly SpendWindow[] {
       limitMicro: limits.spendPerDayMicro,
       spentMicro: account.spentTodayMicro,
       endsAtMs: today.endsAtMs,
+    },
+    {
+      per: 'week',
+      limitMicro: limits.spendPerWeekMicro,
+      spentMicro: account.spentThisWeekMicro,
+      endsAtMs: today.weekEndsAtMs,
     },
     {
       per: 'month',

@@ -62,15 +62,17 @@ const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
   tokensPerMinute: null,
   spendPerDayMicro: null,
+  spendPerWeekMicro: null,
   spendPerMonthMicro: null,
 };
 
 function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
-  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
+  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_week, spend_per_month } = limits;
   return given({
     requestsPerMinute: requests_per_minute,
     tokensPerMinute: tokens_per_minute,
     spendPerDayMicro: toMicro(spend_per_day),
+    spendPerWeekMicro: toMicro(spend_per_week),
     spendPerMonthMicro: toMicro(spend_per_month),
   });
 }
@@ -120,13 +122,16 @@ function describeAccount(account: StoredAccount, nowMs: number) {
       requests_per_minute: limits.requestsPerMinute,
       tokens_per_minute: limits.tokensPerMinute,
       spend_per_day: toAmount(limits.spendPerDayMicro),
+      spend_per_week: toAmount(limits.spendPerWeekMicro),
       spend_per_month: toAmount(limits.spendPerMonthMicro),
     },
     balance: toAmount(account.balanceMicro),
     held: formatAmount(account.heldMicro),
     spent_today: formatAmount(account.spentTodayMicro),
+    spent_this_week: formatAmount(account.spentThisWeekMicro),
     spent_this_month: formatAmount(account.spentThisMonthMicro),
     day_ends_at: toSeconds(account.today.endsAtMs),
+    week_ends_at: toSeconds(account.today.weekEndsAtMs),
     month_ends_at: toSeconds(account.today.monthEndsAtMs),
   };
 }

@@ -115,7 +115,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
   };
 }
 
-/** A refusal does not say whether it was for the day or for the month. */
+/** A refusal does not say whether it was for the day, the week or the month. */
 function refusalOf(accountId: AccountId, of: Spending['of'] | 'spend'): string {
   return `${accountId} ${of === 'credits' ? 'credits' : 'spend'}`;
 }
@@ -130,7 +130,7 @@ function createCounts() {
   const counts = new Map<string, ReachedReading>();
   // What nobody has reached is shown as 0.
   for (const account of ['group', 'key'] as const) {
-    for (const kind of ['credits', 'day', 'month'] as const) {
+    for (const kind of ['credits', 'day', 'week', 'month'] as const) {
       for (const threshold of THRESHOLDS) put({ account, of: kind, threshold, count: 0 });
     }
   }

@@ -1,12 +1,12 @@
 import type { AccountSpending } from '../store/alerts.ts';
 
-/** What an account has used of its credits, or of the spend limit of this day or month. */
+/** What an account has used of its credits, or of the spend limit of this day, week or month. */
 export interface Spending {
-  readonly of: 'credits' | 'day' | 'month';
+  readonly of: 'credits' | 'day' | 'week' | 'month';
   readonly usedMicro: number;
   /** More than zero. */
   readonly limitMicro: number;
-  /** Changes with the day or month, with a grant, and with the limit. */
+  /** Changes with the day, week or month, with a grant, and with the limit. */
   readonly period: string;
   /** Null for credits, which need a grant. */
   readonly opensAtMs: number | null;
@@ -14,7 +14,7 @@ export interface Spending {
 
 /** Returns what the account has used of everything that limits its spending. */
 export function spendingOf(account: AccountSpending): readonly Spending[] {
-  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, spentThisMonthMicro, today } = account;
+  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, today } = account;
   const all = [
     {
       of: 'credits',
@@ -31,8 +31,15 @@ export function spendingOf(account: AccountSpending): readonly Spending[] {
       opensAtMs: today.endsAtMs,
     },
     {
+      of: 'week',
+      usedMicro: account.spentThisWeekMicro,
+      limitMicro: account.spendPerWeekMicro,
+      since: today.week,
+      opensAtMs: today.weekEndsAtMs,
+    },
+    {
       of: 'month',
-      usedMicro: spentThisMonthMicro,
+      usedMicro: account.spentThisMonthMicro,
       limitMicro: account.spendPerMonthMicro,
       since: today.date.slice(0, 'yyyy-mm'.length),
       opensAtMs: today.monthEndsAtMs,

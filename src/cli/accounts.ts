@@ -226,8 +226,9 @@ export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
   { name: 'requests_per_minute', of: ({ limits }) => limits.requests_per_minute },
   { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
   { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
+  { name: 'spend_per_week', of: ({ limits }) => limits.spend_per_week },
   { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
-  ...fieldsNamed('balance', 'held', 'spent_today', 'spent_this_month'),
+  ...fieldsNamed('balance', 'held', 'spent_today', 'spent_this_week', 'spent_this_month'),
 ];
 
 export type Described = readonly [name: string, value: string];
@@ -246,10 +247,12 @@ export function describeAccount(account: Account, currency: string | undefined):
     ['requests per minute', formatLimit(limits.requests_per_minute)],
     ['tokens per minute', formatLimit(limits.tokens_per_minute)],
     ['spend per day', money(limits.spend_per_day, 'no limit')],
+    ['spend per week', money(limits.spend_per_week, 'no limit')],
     ['spend per month', money(limits.spend_per_month, 'no limit')],
     ['balance', money(account.balance, 'not prepaid')],
     ['held', money(account.held)],
     ['spent today', spent(account.spent_today, account.day_ends_at)],
+    ['spent this week', spent(account.spent_this_week, account.week_ends_at)],
     ['spent this month', spent(account.spent_this_month, account.month_ends_at)],
   ];
 }

@@ -13,6 +13,7 @@ export interface LimitOptions {
   readonly rpm?: OrNothing<number>;
   readonly tpm?: OrNothing<number>;
   readonly spendPerDay?: OrNothing<string>;
+  readonly spendPerWeek?: OrNothing<string>;
   readonly spendPerMonth?: OrNothing<string>;
   /** Unix time in seconds. */
   readonly expires?: OrNothing<number>;
@@ -39,13 +40,14 @@ export function keyParsers({ nowMs }: CliContext) {
     rpm: rate,
     tpm: rate,
     spendPerDay: amount,
+    spendPerWeek: amount,
     spendPerMonth: amount,
     expires: orWord('never', parseExpiry(nowMs)),
   } satisfies { readonly [Name in keyof KeyOptions]: (text: string) => KeyOptions[Name] };
 }
 
 export function addLimitOptions(command: Command, context: CliContext): Command {
-  const { models, rpm, tpm, spendPerDay, spendPerMonth, expires } = keyParsers(context);
+  const { models, rpm, tpm, spendPerDay, spendPerWeek, spendPerMonth, expires } = keyParsers(context);
   return command
     .option('--models <list>', 'models it may use, such as gpt-4o,llama*; any for all models', models)
     .option('--rpm <n>', 'requests per minute; none for no limit', rpm)
@@ -55,6 +57,7 @@ export function addLimitOptions(command: Command, context: CliContext): Command 
       'spend limit in the currency of the prices, such as 5.00; none for no limit',
       spendPerDay,
     )
+    .option('--spend-per-week <amount>', 'the same per week, from Monday on; none for no limit', spendPerWeek)
     .option('--spend-per-month <amount>', 'the same per month, such as 100.00; none for no limit', spendPerMonth)
     .option('--expires <when>', 'when it expires, such as 30d or 2027-01-31 (UTC); never for no expiration', expires);
 }
@@ -83,11 +86,12 @@ export function toKeyBody({ group, ...options }: KeyOptions): UpdateKey {
 
 /** Returns what the options of a key or a group change. */
 export function toLimitsBody(options: LimitOptions): UpdateGroup {
-  const { name, models, rpm, tpm, spendPerDay, spendPerMonth, expires, credits } = options;
+  const { name, models, rpm, tpm, spendPerDay, spendPerWeek, spendPerMonth, expires, credits } = options;
   const limits = given({
     requests_per_minute: orNull(rpm),
     tokens_per_minute: orNull(tpm),
     spend_per_day: orNull(spendPerDay),
+    spend_per_week: orNull(spendPerWeek),
     spend_per_month: orNull(spendPerMonth),
   });
   return {

@@ -24,6 +24,7 @@ const COLUMNS = {
   requests_per_minute: 'rpm',
   tokens_per_minute: 'tpm',
   spend_per_day: 'spendPerDay',
+  spend_per_week: 'spendPerWeek',
   spend_per_month: 'spendPerMonth',
   expires_at: 'expires',
 } as const satisfies Readonly<Record<string, keyof KeyOptions>>;

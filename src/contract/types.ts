@@ -321,6 +321,10 @@ export interface KeyLimitsChange {
   /**
    * It must be a decimal number such as "10.00", or null.
    */
+  spend_per_week?: string | null;
+  /**
+   * It must be a decimal number such as "10.00", or null.
+   */
   spend_per_month?: string | null;
 }
 /**
@@ -425,14 +429,17 @@ export interface AdminKey {
    */
   held: string;
   spent_today: string;
+  spent_this_week: string;
   spent_this_month: string;
   day_ends_at: number;
+  week_ends_at: number;
   month_ends_at: number;
 }
 export interface AccountLimits {
   requests_per_minute: number | null;
   tokens_per_minute: number | null;
   spend_per_day: string | null;
+  spend_per_week: string | null;
   spend_per_month: string | null;
 }
 export interface KeyDeleted {
@@ -669,8 +676,10 @@ export interface AdminGroup {
    */
   held: string;
   spent_today: string;
+  spent_this_week: string;
   spent_this_month: string;
   day_ends_at: number;
+  week_ends_at: number;
   month_ends_at: number;
 }
 export interface GroupDeleted {
@@ -993,9 +1002,9 @@ export interface FundsAlertData {
   /**
    * Of a spend limit; null for credits.
    */
-  per: 'day' | 'month' | null;
+  per: 'day' | 'week' | 'month' | null;
   /**
-   * When the day or month (UTC) of a spend limit ends, as a Unix time in seconds; null for credits, which need a grant.
+   * When the day, week or month of a spend limit ends, as a Unix time in seconds; null for credits, which need a grant.
    */
   opens_at: number | null;
 }
@@ -2552,7 +2561,7 @@ export interface InputTokens {
   estimated_by?: 'o200k_base' | 'cl100k_base' | 'arithmetic';
 }
 /**
- * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of the time zone in PRICES_FILE, UTC by default.
+ * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days, weeks and months are those of the time zone in PRICES_FILE, UTC by default.
  */
 export interface OwnKey {
   object: 'key';
@@ -2597,10 +2606,12 @@ export interface OwnKey {
    */
   spend_limits: {
     per_day: OwnLimit;
+    per_week: OwnLimit;
     per_month: OwnLimit;
   };
   spent: {
     today: number;
+    this_week: number;
     this_month: number;
   };
   /**
@@ -2629,14 +2640,16 @@ export interface OwnGroup {
     tokens_per_minute: OwnLimit;
   };
   /**
-   * In millionths of the currency unit, for each day and month.
+   * In millionths of the currency unit, for each day, week and month.
    */
   spend_limits: {
     per_day: OwnLimit;
+    per_week: OwnLimit;
     per_month: OwnLimit;
   };
   spent: {
     today: number;
+    this_week: number;
     this_month: number;
   };
 }
@@ -2823,7 +2836,7 @@ export interface PriceTable {
    */
   currency: string;
   /**
-   * The time zone of the days and months of spend limits, UTC by default. A change takes effect at the next start.
+   * The time zone of the days, weeks and months of spend limits, UTC by default. A change takes effect at the next start.
    */
   time_zone?: string;
   /**

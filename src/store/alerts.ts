@@ -34,6 +34,8 @@ export interface AccountSpending {
   readonly leftMicro: number;
   readonly spendPerDayMicro: number | null;
   readonly spentTodayMicro: number;
+  readonly spendPerWeekMicro: number | null;
+  readonly spentThisWeekMicro: number;
   readonly spendPerMonthMicro: number | null;
   readonly spentThisMonthMicro: number;
   readonly today: CalendarDay;

@@ -1,15 +1,19 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 
-/** A day of a time zone, and the month that it is in. It may have 23 or 25 hours. */
+/** A day of a time zone, and the week and the month that it is in. It may have 23 or 25 hours. */
 export interface CalendarDay {
   /** Counted from 1970. */
   readonly day: number;
+  /** Begins with Monday; counted from 1970. */
+  readonly week: number;
   /** Counted from the year 0. */
   readonly month: number;
   /** As yyyy-mm-dd. */
   readonly date: string;
   readonly startsAtMs: number;
   readonly endsAtMs: number;
+  readonly weekStartsAtMs: number;
+  readonly weekEndsAtMs: number;
   readonly monthStartsAtMs: number;
   readonly monthEndsAtMs: number;
 }
@@ -50,12 +54,17 @@ export function createCalendar(timeZone: string): Calendar {
   function dayAt(atMs: number): CalendarDay {
     const date = dateOf(atMs);
     const [year, month, dateMs] = [date.getUTCFullYear(), date.getUTCMonth(), date.getTime()];
+    const day = dateMs / DAY_MS;
+    const monday = day - ((day + DAYS_TO_THURSDAY) % DAYS_OF_WEEK);
     return {
-      day: dateMs / DAY_MS,
+      day,
+      week: (monday + DAYS_TO_THURSDAY) / DAYS_OF_WEEK,
       month: year * 12 + month,
       date: date.toISOString().slice(0, 'yyyy-mm-dd'.length),
       startsAtMs: startOf(dateMs),
       endsAtMs: startOf(dateMs + DAY_MS),
+      weekStartsAtMs: startOf(monday * DAY_MS),
+      weekEndsAtMs: startOf((monday + DAYS_OF_WEEK) * DAY_MS),
       monthStartsAtMs: startOf(Date.UTC(year, month)),
       monthEndsAtMs: startOf(Date.UTC(year, month + 1)),
     };
@@ -71,3 +80,6 @@ export function createCalendar(timeZone: string): Calendar {
 }
 
 const FURTHEST_MS = 16 * HOUR_MS;
+const DAYS_OF_WEEK = 7;
+/** From Monday to the day with which 1970 began. */
+const DAYS_TO_THURSDAY = 3;

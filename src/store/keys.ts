@@ -76,6 +76,7 @@ export interface KeySecret {
 
 export interface KeyLimits extends RateLimits {
   readonly spendPerDayMicro: number | null;
+  readonly spendPerWeekMicro: number | null;
   readonly spendPerMonthMicro: number | null;
 }
 
@@ -118,6 +119,7 @@ export interface StoredAccount {
   readonly balanceMicro: number | null;
   readonly heldMicro: number;
   readonly spentTodayMicro: number;
+  readonly spentThisWeekMicro: number;
   readonly spentThisMonthMicro: number;
   /** When it was read, in the time zone of the spend limits. */
   readonly today: CalendarDay;

@@ -171,7 +171,7 @@ export interface AlertReadings {
   readonly alerts: readonly AlertCount[];
 }
 
-/** How much a group has used of its credits, or of its spend limit of this day or month. */
+/** How much a group has used of its credits, or of its spend limit of this day, week or month. */
 export interface GroupReading {
   readonly group: string;
   readonly of: FundsKind;
@@ -186,7 +186,7 @@ export interface ReachedReading {
   readonly count: number;
 }
 
-type FundsKind = 'credits' | 'day' | 'month';
+type FundsKind = 'credits' | 'day' | 'week' | 'month';
 
 export interface AlertCount {
   readonly type: string;
@@ -284,7 +284,7 @@ function addCounter<Label extends string>(
 function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
   addGauge(registry, {
     name: 'responses_gateway_group_funds_used_ratio',
-    help: 'How much of the credits, or of the spend limit of this day or month (UTC), a group has used; 1 is all.',
+    help: 'How much of the credits, or of the spend limit of this day, week or month, a group has used; 1 is all.',
     labelNames: ['group', 'of'],
     // All processes read the same database.
     aggregator: 'max',

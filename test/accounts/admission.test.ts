@@ -3,6 +3,8 @@ import { ADMIT_ALL, createAdmission, isLimited, type Admission, type Ask } from 
 import { createRateLimits } from '../../src/accounts/rates.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { createPrices } from '../../src/core/money/pricing.ts';
+import { UTC } from '../../src/core/time.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/keys.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';
@@ -125,6 +127,7 @@ describe('the admission of managed keys', () => {
       { name: 'credits', key: () => keyWith({ balanceMicro: 1_000_000 }) },
       { name: 'no credits left', key: () => keyWith({ balanceMicro: 0 }) },
       { name: 'a limit of spending per day', key: () => keyWith({}, { spendPerDayMicro: 5 }) },
+      { name: 'a limit of spending per week', key: () => keyWith({}, { spendPerWeekMicro: 5 }) },
       { name: 'a limit of spending per month', key: () => keyWith({}, { spendPerMonthMicro: 5 }) },
     ];
     for (const { name, key } of limited) {
@@ -302,6 +305,16 @@ describe('the admission of managed keys', () => {
         said:
           'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD is ' +
           'left until 2026-12-01T00:00:00.000Z.',
+      },
+      {
+        refused: 'spend_limit_exceeded',
+        key: keyWith(
+          { today: createCalendar(UTC).at(Date.UTC(2026, 11, 31)), spentThisWeekMicro: 900, spentThisMonthMicro: 900 },
+          { spendPerWeekMicro: 1000, spendPerMonthMicro: 2000 },
+        ),
+        said:
+          'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per week, 0.0001 USD is ' +
+          'left until 2027-01-04T00:00:00.000Z.',
       },
       { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit has been reached.' },
     ];

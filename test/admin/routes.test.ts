@@ -148,12 +148,20 @@ describe('the admin API', () => {
         last_used_at: null,
         gateway_secret: 'current',
         models: null,
-        limits: { requests_per_minute: null, tokens_per_minute: null, spend_per_day: null, spend_per_month: null },
+        limits: {
+          requests_per_minute: null,
+          tokens_per_minute: null,
+          spend_per_day: null,
+          spend_per_week: null,
+          spend_per_month: null,
+        },
         balance: null,
         held: '0.00',
         spent_today: '0.00',
+        spent_this_week: '0.00',
         spent_this_month: '0.00',
         day_ends_at: Date.UTC(2026, 10, 22) / 1000,
+        week_ends_at: Date.UTC(2026, 10, 23) / 1000,
         month_ends_at: Date.UTC(2026, 11, 1) / 1000,
       });
       expect(await change(`GET /keys/${key.id}`)).to.deep.equal(key);
@@ -166,6 +174,7 @@ describe('the admin API', () => {
         requests_per_minute: 60,
         tokens_per_minute: 1000,
         spend_per_day: '1.50',
+        spend_per_week: '9.00',
         spend_per_month: '30.000001',
       };
       const models = ['demo', 'gpt-*'];
@@ -384,7 +393,13 @@ describe('the admin API', () => {
 
     it('are made, found by id and by name, changed, granted credits and listed', async () => {
       await open();
-      const limits = { requests_per_minute: 5, tokens_per_minute: 6, spend_per_day: '7.00', spend_per_month: '8.00' };
+      const limits = {
+        requests_per_minute: 5,
+        tokens_per_minute: 6,
+        spend_per_day: '7.00',
+        spend_per_week: '7.50',
+        spend_per_month: '8.00',
+      };
       const made = await makeGroup({ name: 'Research / 鍵', limits, models: ['m'], expires_at: 4e9, credits: '10' });
       expect(made).to.deep.include({ name: 'Research / 鍵', keys: 0, limits, models: ['m'], balance: '10.00' });
       const byName = `/groups/${encodeURIComponent('Research / 鍵')}`;

@@ -209,7 +209,7 @@ describe('createAlerts', () => {
       { account: 'key', of: 'credits', threshold: 80, count: 1 },
     ]);
     // Those of nobody are shown as 0.
-    expect(reached).to.have.length(2 * 3 * 3);
+    expect(reached).to.have.length(2 * 4 * 3);
     expect(sentAlerts).to.deep.equal([]);
   });
 

@@ -18,16 +18,19 @@ const ACCOUNT: AccountSpending = {
   leftMicro: 25,
   spendPerDayMicro: 50,
   spentTodayMicro: 10,
+  spendPerWeekMicro: 200,
+  spentThisWeekMicro: 60,
   spendPerMonthMicro: 1000,
   spentThisMonthMicro: 990,
   today: createCalendar(UTC).at(NOON_MS),
 };
 
 describe('what an account has spent', () => {
-  it('is of its credits, and of its limits per day and month, with their ends', () => {
+  it('is of its credits, and of its limits per day, week and month, with their ends', () => {
     expect(spendingOf(ACCOUNT)).to.deep.equal([
       { of: 'credits', usedMicro: 75, limitMicro: 100, period: '7 100', opensAtMs: null },
       { of: 'day', usedMicro: 10, limitMicro: 50, period: '2026-12-31 50', opensAtMs: Date.UTC(2027, 0, 1) },
+      { of: 'week', usedMicro: 60, limitMicro: 200, period: '2974 200', opensAtMs: Date.UTC(2027, 0, 4) },
       { of: 'month', usedMicro: 990, limitMicro: 1000, period: '2026-12 1000', opensAtMs: Date.UTC(2027, 0, 1) },
     ]);
   });
@@ -35,9 +38,12 @@ describe('what an account has spent', () => {
   for (const { name, account } of [
     {
       name: 'no credits and no limits',
-      account: { fundedMicro: null, spendPerDayMicro: null, spendPerMonthMicro: null },
+      account: { fundedMicro: null, spendPerDayMicro: null, spendPerWeekMicro: null, spendPerMonthMicro: null },
     },
-    { name: 'credits and limits of nothing', account: { fundedMicro: 0, spendPerDayMicro: 0, spendPerMonthMicro: 0 } },
+    {
+      name: 'credits and limits of nothing',
+      account: { fundedMicro: 0, spendPerDayMicro: 0, spendPerWeekMicro: 0, spendPerMonthMicro: 0 },
+    },
   ]) {
     it(`is no share of ${name}`, () => {
       expect(spendingOf({ ...ACCOUNT, ...account })).to.deep.equal([]);

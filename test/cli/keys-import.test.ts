@@ -9,7 +9,8 @@ import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
 const GATEWAY_SECRET = 'gateway-secret-canary';
 const NOW_MS = Date.UTC(2026, 10, 21);
-const HEAD = 'name,group,credits,models,requests_per_minute,tokens_per_minute,spend_per_day,spend_per_month,expires_at';
+const HEAD =
+  'name,group,credits,models,requests_per_minute,tokens_per_minute,spend_per_day,spend_per_week,spend_per_month,expires_at';
 
 describe('keys import', () => {
   let shop: Workshop;
@@ -41,7 +42,7 @@ describe('keys import', () => {
 
   it('makes a key for each line, with what its cells say', async () => {
     const { status, stderr } = await importKeys(
-      `${HEAD}\nalice,research,10,"m1,m*",60,none,2.50,,30d\nbob,none,,any,,,,100,2027-01-31T00:00:00Z\n`,
+      `${HEAD}\nalice,research,10,"m1,m*",60,none,2.50,9,,30d\nbob,none,,any,,,,,100,2027-01-31T00:00:00Z\n`,
       ` --out ${out}`,
     );
     expect(status, stderr).to.equal(0);
@@ -53,6 +54,7 @@ describe('keys import', () => {
       requests_per_minute: 60,
       tokens_per_minute: null,
       spend_per_day: '2.50',
+      spend_per_week: '9.00',
       spend_per_month: null,
     });
     expect(bob).to.deep.include({ name: 'bob', group: null, models: null, balance: null, expires_at: 1_801_353_600 });
@@ -87,7 +89,7 @@ describe('keys import', () => {
   it('says every mistake with its line and column, and makes no key', async () => {
     await cli('keys create --name taken');
     const wrongCells = await importKeys(
-      `${HEAD}\nalice,,1e3,,0,,,,\n\n,,,,,,1.0000001,,tomorrow\nbob,,\n`,
+      `${HEAD}\nalice,,1e3,,0,,,,,\n\n,,,,,,1.0000001,,,tomorrow\nbob,,\n`,
       ` --out ${out}`,
     );
     expect(wrongCells.stderr.split('\n')).to.deep.equal([
@@ -96,7 +98,7 @@ describe('keys import', () => {
       `${file}, line 4, column name: It is empty.`,
       `${file}, line 4, column spend_per_day: It must be an amount such as 10.00, with at most six decimals.`,
       `${file}, line 4, column expires_at: It must be a duration such as 24h or 30d, or a UTC time such as 2027-01-31 or 2027-01-31T12:00Z.`,
-      `${file}, line 5: There are 3 cells instead of 9.`,
+      `${file}, line 5: There are 3 cells instead of 10.`,
       'No key was created.',
       '',
     ]);

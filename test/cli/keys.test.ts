@@ -61,7 +61,8 @@ describe('keys', () => {
   });
 
   it('makes a key as its options say', async () => {
-    const options = '--rpm 60 --tpm 1000 --spend-per-day 1.5 --spend-per-month 30 --credits 10.00 --expires 30d';
+    const options =
+      '--rpm 60 --tpm 1000 --spend-per-day 1.5 --spend-per-week 9 --spend-per-month 30 --credits 10.00 --expires 30d';
     const { secret, id, ...key } = await json<IssuedKey>(`keys create --name ci --models gpt-4o*,demo ${options}`);
     expect(secret).to.match(/^rgk_/);
     expect(key).to.deep.equal({
@@ -76,12 +77,20 @@ describe('keys', () => {
       last_used_at: null,
       gateway_secret: 'current',
       models: ['gpt-4o*', 'demo'],
-      limits: { requests_per_minute: 60, tokens_per_minute: 1000, spend_per_day: '1.50', spend_per_month: '30.00' },
+      limits: {
+        requests_per_minute: 60,
+        tokens_per_minute: 1000,
+        spend_per_day: '1.50',
+        spend_per_week: '9.00',
+        spend_per_month: '30.00',
+      },
       balance: '10.00',
       held: '0.00',
       spent_today: '0.00',
+      spent_this_week: '0.00',
       spent_this_month: '0.00',
       day_ends_at: Date.UTC(2026, 10, 22) / 1000,
+      week_ends_at: Date.UTC(2026, 10, 23) / 1000,
       month_ends_at: Date.UTC(2026, 11, 1) / 1000,
     });
     expect(id).to.match(/^key_[0-9a-f]{32}$/);
@@ -113,7 +122,13 @@ describe('keys', () => {
     expect(await json('keys update k --rpm none --spend-per-day none')).to.deep.include({
       models: ['a', 'b'],
       expires_at: NOW_MS / 1000 + DAY_S,
-      limits: { requests_per_minute: null, tokens_per_minute: 5, spend_per_day: null, spend_per_month: '2.00' },
+      limits: {
+        requests_per_minute: null,
+        tokens_per_minute: 5,
+        spend_per_day: null,
+        spend_per_week: null,
+        spend_per_month: '2.00',
+      },
     });
     expect(await json('keys update k --models any --expires never --name new')).to.deep.include({
       name: 'new',

@@ -5,7 +5,13 @@ import { chunk, useConsole } from './scene.ts';
 const KEY = {
   name: 'Ada’s key',
   creditsMicro: 12_000_000,
-  limits: { requestsPerMinute: 60, tokensPerMinute: 100_000, spendPerDayMicro: 5_000_000, spendPerMonthMicro: null },
+  limits: {
+    requestsPerMinute: 60,
+    tokensPerMinute: 100_000,
+    spendPerDayMicro: 5_000_000,
+    spendPerWeekMicro: null,
+    spendPerMonthMicro: null,
+  },
 };
 const HOUR_MS = 3_600_000;
 const ANSWER = `## The weather of Bonn

@@ -154,6 +154,7 @@ describe('“Usage” where the gateway issues the keys', () => {
     requestsPerMinute: 60,
     tokensPerMinute: null,
     spendPerDayMicro: 5_000_000,
+    spendPerWeekMicro: null,
     spendPerMonthMicro: null,
   };
   const scene = useConsole({ key: { name: 'Ada’s key', creditsMicro: 12_000_000, limits } });
@@ -180,7 +181,13 @@ describe('“Usage” where the gateway issues the keys', () => {
 
   it('shows what is left of the group of the key, and what the models cost', async () => {
     const { store } = scene.managed;
-    const limits = { requestsPerMinute: 600, tokensPerMinute: null, spendPerDayMicro: null, spendPerMonthMicro: null };
+    const limits = {
+      requestsPerMinute: 600,
+      tokensPerMinute: null,
+      spendPerDayMicro: null,
+      spendPerWeekMicro: null,
+      spendPerMonthMicro: null,
+    };
     const { groupId } = await store.createGroup(newGroupDraft({ name: 'Research', creditsMicro: 1_000_000, limits }));
     const [key] = (await store.listKeys({ limit: 1 }))?.keys ?? [];
     if (key === undefined) throw new Error('there is no key');

@@ -72,6 +72,7 @@ describe('the limits of a managed key', () => {
 
   const windows = [
     { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 10, 22), zone: 'UTC' },
+    { what: 'week', field: 'spendPerWeekMicro', endMs: Date.UTC(2026, 10, 23), zone: 'UTC' },
     { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2027, 0), zone: 'UTC' },
     { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 9, 25, 23), zone: 'Europe/Berlin' },
     { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2026, 10, 30, 10), zone: 'Pacific/Kiritimati' },
@@ -114,7 +115,11 @@ describe('the limits of a managed key', () => {
         expect(await run(caller)).to.equal(402);
         letGo.resolve();
         expect(await running).to.equal(200);
-        expect((await show(caller)).spent).to.deep.equal({ today: COST_MICRO, this_month: COST_MICRO });
+        expect((await show(caller)).spent).to.deep.equal({
+          today: COST_MICRO,
+          this_week: COST_MICRO,
+          this_month: COST_MICRO,
+        });
         expect(await run(caller)).to.equal(402);
       });
     });

@@ -51,6 +51,8 @@ export function describeAlerts(name: string, engine: EngineUnderTest): void {
             leftMicro: 20,
             spendPerDayMicro: null,
             spentTodayMicro: 80,
+            spendPerWeekMicro: null,
+            spentThisWeekMicro: 80,
             spendPerMonthMicro: null,
             spentThisMonthMicro: 80,
             today: createCalendar(UTC).at(NOON_MS),

@@ -7,6 +7,7 @@ interface Case {
   readonly at: string;
   readonly date: string;
   readonly day: readonly [starts: string, ends: string];
+  readonly week: readonly [starts: string, ends: string];
   readonly month: readonly [starts: string, ends: string];
 }
 
@@ -17,6 +18,7 @@ const CASES: readonly Case[] = [
     at: '2026-04-30T23:59:59.999Z',
     date: '2026-04-30',
     day: ['2026-04-30T00:00Z', '2026-05-01T00:00Z'],
+    week: ['2026-04-27T00:00Z', '2026-05-04T00:00Z'],
     month: ['2026-04-01T00:00Z', '2026-05-01T00:00Z'],
   },
   {
@@ -25,6 +27,7 @@ const CASES: readonly Case[] = [
     at: '2027-01-01T04:59:59.999Z',
     date: '2026-12-31',
     day: ['2026-12-31T05:00Z', '2027-01-01T05:00Z'],
+    week: ['2026-12-28T05:00Z', '2027-01-04T05:00Z'],
     month: ['2026-12-01T05:00Z', '2027-01-01T05:00Z'],
   },
   {
@@ -33,6 +36,7 @@ const CASES: readonly Case[] = [
     at: '2028-02-28T15:00:00.000Z',
     date: '2028-02-29',
     day: ['2028-02-28T15:00Z', '2028-02-29T15:00Z'],
+    week: ['2028-02-27T15:00Z', '2028-03-05T15:00Z'],
     month: ['2028-01-31T15:00Z', '2028-02-29T15:00Z'],
   },
   {
@@ -41,6 +45,7 @@ const CASES: readonly Case[] = [
     at: '2026-03-29T12:00:00.000Z',
     date: '2026-03-29',
     day: ['2026-03-28T23:00Z', '2026-03-29T22:00Z'],
+    week: ['2026-03-22T23:00Z', '2026-03-29T22:00Z'],
     month: ['2026-02-28T23:00Z', '2026-03-31T22:00Z'],
   },
   {
@@ -49,6 +54,7 @@ const CASES: readonly Case[] = [
     at: '2026-10-25T00:30:00.000Z',
     date: '2026-10-25',
     day: ['2026-10-24T22:00Z', '2026-10-25T23:00Z'],
+    week: ['2026-10-18T22:00Z', '2026-10-25T23:00Z'],
     month: ['2026-09-30T22:00Z', '2026-10-31T23:00Z'],
   },
   {
@@ -57,6 +63,7 @@ const CASES: readonly Case[] = [
     at: '2026-04-24T10:00:00.000Z',
     date: '2026-04-24',
     day: ['2026-04-23T22:00Z', '2026-04-24T21:00Z'],
+    week: ['2026-04-19T22:00Z', '2026-04-26T21:00Z'],
     month: ['2026-03-31T22:00Z', '2026-04-30T21:00Z'],
   },
   {
@@ -65,6 +72,7 @@ const CASES: readonly Case[] = [
     at: '2026-06-01T00:00:00.000Z',
     date: '2026-06-01',
     day: ['2026-05-31T18:15Z', '2026-06-01T18:15Z'],
+    week: ['2026-05-31T18:15Z', '2026-06-07T18:15Z'],
     month: ['2026-05-31T18:15Z', '2026-06-30T18:15Z'],
   },
   {
@@ -73,17 +81,19 @@ const CASES: readonly Case[] = [
     at: '2026-01-31T10:00:00.000Z',
     date: '2026-02-01',
     day: ['2026-01-31T10:00Z', '2026-02-01T10:00Z'],
+    week: ['2026-01-25T10:00Z', '2026-02-01T10:00Z'],
     month: ['2026-01-31T10:00Z', '2026-02-28T10:00Z'],
   },
 ];
 
 describe('the day of a time zone', () => {
-  for (const { name, zone, at, date, day, month } of CASES) {
+  for (const { name, zone, at, date, day, week, month } of CASES) {
     it(`begins and ends where it does there: ${name}`, () => {
       const found = createCalendar(zone).at(Date.parse(at));
-      const ends = [found.startsAtMs, found.endsAtMs, found.monthStartsAtMs, found.monthEndsAtMs];
+      const { startsAtMs, endsAtMs, weekStartsAtMs, weekEndsAtMs, monthStartsAtMs, monthEndsAtMs } = found;
+      const ends = [startsAtMs, endsAtMs, weekStartsAtMs, weekEndsAtMs, monthStartsAtMs, monthEndsAtMs];
       expect(found.date).to.equal(date);
-      expect(ends).to.deep.equal([...day, ...month].map((text) => Date.parse(text)));
+      expect(ends).to.deep.equal([...day, ...week, ...month].map((text) => Date.parse(text)));
     });
   }
 
@@ -94,6 +104,7 @@ describe('the day of a time zone', () => {
     for (let index = 1; index <= 366; index += 1) {
       const next = calendar.at(today.endsAtMs);
       expect(next).to.include({ day: first.day + index, startsAtMs: today.endsAtMs });
+      expect(next.week - today.week).to.equal(today.endsAtMs === today.weekEndsAtMs ? 1 : 0);
       expect(next.month - today.month).to.equal(today.endsAtMs === today.monthEndsAtMs ? 1 : 0);
       today = next;
     }

@@ -8,9 +8,10 @@ import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const ZONE = { timeZone: 'Europe/Berlin' };
-/** The last millisecond of a month, and of a day of 25 hours. */
+/** The last millisecond of a month, of a day of 25 hours, and of a week whose Sunday has 23. */
 const MONTH_END_MS = Date.parse('2026-09-30T22:00:00Z') - 1;
 const DAY_END_MS = Date.parse('2026-10-25T23:00:00Z') - 1;
+const WEEK_END_MS = Date.parse('2026-03-29T22:00:00Z') - 1;
 const NOON_MS = Date.UTC(2026, 8, 21, 12);
 const MAX = Number.MAX_SAFE_INTEGER;
 
@@ -408,6 +409,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
 
       const windows = [
         { what: 'day', limit: 'spendPerDayMicro', endMs: DAY_END_MS, shown: 'spentTodayMicro' },
+        { what: 'week', limit: 'spendPerWeekMicro', endMs: WEEK_END_MS, shown: 'spentThisWeekMicro' },
         { what: 'month', limit: 'spendPerMonthMicro', endMs: MONTH_END_MS, shown: 'spentThisMonthMicro' },
       ] as const;
       for (const { what, limit, endMs, shown } of windows) {

@@ -23,7 +23,13 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
 
     describe('a group', () => {
       it('holds what its draft says, with its first credits in its ledger', async () => {
-        const limits = { requestsPerMinute: 1, tokensPerMinute: 2, spendPerDayMicro: 3, spendPerMonthMicro: 4 };
+        const limits = {
+          requestsPerMinute: 1,
+          tokensPerMinute: 2,
+          spendPerDayMicro: 3,
+          spendPerWeekMicro: 5,
+          spendPerMonthMicro: 4,
+        };
         const draft = newGroupDraft({ expiresAtMs: 9, models: ['a', 'b-*'], limits, creditsMicro: 70 });
         const { groupId, creditsMicro, ...rest } = draft;
         const made: StoredGroup = {
@@ -34,6 +40,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
           balanceMicro: creditsMicro,
           heldMicro: 0,
           spentTodayMicro: 0,
+          spentThisWeekMicro: 0,
           spentThisMonthMicro: 0,
           today: createCalendar(UTC).at(clock.nowMs),
         };

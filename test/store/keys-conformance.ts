@@ -51,7 +51,13 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
 
     describe('createKey', () => {
       it('makes a key that holds what the draft says', async () => {
-        const limits = { requestsPerMinute: 1, tokensPerMinute: 2, spendPerDayMicro: 3, spendPerMonthMicro: 4 };
+        const limits = {
+          requestsPerMinute: 1,
+          tokensPerMinute: 2,
+          spendPerDayMicro: 3,
+          spendPerWeekMicro: 5,
+          spendPerMonthMicro: 4,
+        };
         const draft = newKeyDraft({ expiresAtMs: 9, models: ['a', 'b-*'], limits, creditsMicro: 70 });
         const made: StoredKey = {
           keyId: draft.keyId,
@@ -65,6 +71,7 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           balanceMicro: 70,
           heldMicro: 0,
           spentTodayMicro: 0,
+          spentThisWeekMicro: 0,
           spentThisMonthMicro: 0,
           today: createCalendar(UTC).at(clock.nowMs),
           formerUntilMs: null,
@@ -195,7 +202,13 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
     });
 
     describe('updateKey', () => {
-      const limits = { requestsPerMinute: 1, tokensPerMinute: 2, spendPerDayMicro: 3, spendPerMonthMicro: 4 };
+      const limits = {
+        requestsPerMinute: 1,
+        tokensPerMinute: 2,
+        spendPerDayMicro: 3,
+        spendPerWeekMicro: 5,
+        spendPerMonthMicro: 4,
+      };
       const changes: readonly { what: string; change: KeyChange; result: Partial<StoredKey> }[] = [
         { what: 'nothing', change: {}, result: {} },
         { what: 'the name', change: { name: 'other' }, result: { name: 'other' } },

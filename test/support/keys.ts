@@ -9,6 +9,7 @@ export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
   tokensPerMinute: null,
   spendPerDayMicro: null,
+  spendPerWeekMicro: null,
   spendPerMonthMicro: null,
 };
 
@@ -61,6 +62,7 @@ export function newStoredGroup(overrides: Partial<StoredGroup> = {}): StoredGrou
     isDisabled: false,
     heldMicro: 0,
     spentTodayMicro: 0,
+    spentThisWeekMicro: 0,
     spentThisMonthMicro: 0,
     today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     keys: 1,
@@ -78,6 +80,7 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     isDisabled: false,
     heldMicro: 0,
     spentTodayMicro: 0,
+    spentThisWeekMicro: 0,
     spentThisMonthMicro: 0,
     today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     formerUntilMs: null,

@@ -17,8 +17,9 @@ const LIMIT_FIELDS = [
   { name: 'models', label: 'Models', kind: 'lines', hint: 'One name or pattern (*) per line. Empty: all.' },
   { name: 'limits.requests_per_minute', label: 'Requests per minute', kind: 'number' },
   { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
-  { name: 'limits.spend_per_day', label: 'Spending per day (UTC)', kind: 'number' },
-  { name: 'limits.spend_per_month', label: 'Spending per month (UTC)', kind: 'number' },
+  { name: 'limits.spend_per_day', label: 'Spending per day', kind: 'number' },
+  { name: 'limits.spend_per_week', label: 'Spending per week', kind: 'number' },
+  { name: 'limits.spend_per_month', label: 'Spending per month', kind: 'number' },
   { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', hint: 'Empty: never.' },
 ];
 /** @type {Field} */
@@ -55,6 +56,7 @@ export function toValues(account) {
     'limits.requests_per_minute': String(limits.requests_per_minute ?? ''),
     'limits.tokens_per_minute': String(limits.tokens_per_minute ?? ''),
     'limits.spend_per_day': limits.spend_per_day ?? '',
+    'limits.spend_per_week': limits.spend_per_week ?? '',
     'limits.spend_per_month': limits.spend_per_month ?? '',
     expires_at: toField(expires_at),
   };
@@ -108,11 +110,12 @@ export function amountOf(amount) {
 
 /** Returns the limits as one line. @param {Account} account */
 export function limitsOf({ limits }) {
-  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_month } = limits;
+  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_week, spend_per_month } = limits;
   const set = [
     requests_per_minute === null ? '' : `${formatCount(requests_per_minute)} requests/min`,
     tokens_per_minute === null ? '' : `${formatCount(tokens_per_minute)} tokens/min`,
     spend_per_day === null ? '' : `${formatAmount(spend_per_day)} a day`,
+    spend_per_week === null ? '' : `${formatAmount(spend_per_week)} a week`,
     spend_per_month === null ? '' : `${formatAmount(spend_per_month)} a month`,
   ].filter((limit) => limit !== '');
   return set.length === 0 ? '–' : set.join(', ');
@@ -121,8 +124,8 @@ export function limitsOf({ limits }) {
 /** @type {(account: Account) => readonly Fact[]} */
 export function factsOf(account) {
   const { status, created_at, expires_at, models, balance, held } = account;
-  const { spent_today, spent_this_month, day_ends_at, month_ends_at } = account;
-  const { spend_per_day, spend_per_month } = account.limits;
+  const { spent_today, spent_this_week, spent_this_month, day_ends_at, week_ends_at, month_ends_at } = account;
+  const { spend_per_day, spend_per_week, spend_per_month } = account.limits;
   const ofLimit = (/** @type {string} */ spent, /** @type {string | null} */ limit, /** @type {number} */ endsAt) =>
     limit === null
       ? formatAmount(spent)
@@ -132,6 +135,7 @@ export function factsOf(account) {
     ['Balance', balance === null ? 'not prepaid' : formatAmount(balance)],
     ['Reserved for running requests', Number(held) === 0 ? null : formatAmount(held)],
     ['Spent today', ofLimit(spent_today, spend_per_day, day_ends_at)],
+    ['Spent this week', ofLimit(spent_this_week, spend_per_week, week_ends_at)],
     ['Spent this month', ofLimit(spent_this_month, spend_per_month, month_ends_at)],
     ['Limits', limitsOf(account)],
     ['Models', models?.join(', ') ?? 'all'],

@@ -70,7 +70,11 @@ function describeFunds(account: StoredAccount) {
     models: account.models === null ? null : [...account.models],
     balance: account.balanceMicro,
     held: account.heldMicro,
-    spent: { today: account.spentTodayMicro, this_month: account.spentThisMonthMicro },
+    spent: {
+      today: account.spentTodayMicro,
+      this_week: account.spentThisWeekMicro,
+      this_month: account.spentThisMonthMicro,
+    },
   };
 }
 
@@ -83,7 +87,7 @@ function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: num
       requests_per_minute: toRateLimit(rates.requests, resetsAt),
       tokens_per_minute: toRateLimit(rates.tokens, resetsAt),
     },
-    spend_limits: { per_day: limitOf('day'), per_month: limitOf('month') },
+    spend_limits: { per_day: limitOf('day'), per_week: limitOf('week'), per_month: limitOf('month') },
   };
 }
 

@@ -1,19 +1,22 @@
 import type { CalendarDay } from '../calendar.ts';
 import type { Hold } from '../keys.ts';
 
-/** The sums belong to the latest day and month that have a charge, as `CalendarDay` counts them. */
+/** The sums belong to the latest day, week and month that have a charge, as `CalendarDay` counts them. */
 export interface Funds {
   /** Reservations are already subtracted; null when the key is not prepaid. */
   readonly balanceMicro: number | null;
   readonly heldMicro: number;
   readonly day: number;
   readonly daySpentMicro: number;
+  readonly week: number;
+  readonly weekSpentMicro: number;
   readonly month: number;
   readonly monthSpentMicro: number;
 }
 
 export interface SpendLimits {
   readonly spendPerDayMicro: number | null;
+  readonly spendPerWeekMicro: number | null;
   readonly spendPerMonthMicro: number | null;
 }
 
@@ -26,16 +29,20 @@ export function checkAmount(amountMicro: number): void {
   }
 }
 
+interface Spent {
+  readonly dayMicro: number;
+  readonly weekMicro: number;
+  readonly monthMicro: number;
+}
+
 /**
- * Returns the charges of this day and its month. When the clock was set back, the latest ones
+ * Returns the charges of this day, its week and its month. When the clock was set back, the latest ones
  * continue: otherwise the limits of a day could be used twice.
  */
-export function spentAt(
-  funds: Funds,
-  { day, month }: CalendarDay,
-): { readonly dayMicro: number; readonly monthMicro: number } {
+export function spentAt(funds: Funds, { day, week, month }: CalendarDay): Spent {
   return {
     dayMicro: funds.day >= day ? funds.daySpentMicro : 0,
+    weekMicro: funds.week >= week ? funds.weekSpentMicro : 0,
     monthMicro: funds.month >= month ? funds.monthSpentMicro : 0,
   };
 }
@@ -54,6 +61,7 @@ export function refusalOf(
   const spent = spentAt(funds, today);
   const roomMicro = Math.min(
     roomOf(limits.spendPerDayMicro, spent.dayMicro),
+    roomOf(limits.spendPerWeekMicro, spent.weekMicro),
     roomOf(limits.spendPerMonthMicro, spent.monthMicro),
   );
   return heldMicro > roomMicro - funds.heldMicro ? 'spend_limit_exceeded' : undefined;
@@ -83,8 +91,8 @@ export interface Settlement extends Charge {
 
 /**
  * Charges the cost of a hold. `chargedMicro` is less where a backend has counted so much beyond it that the account would owe
- * more than this hold, or than it owes already. So nobody spends more than their funds and one reservation, whatever backends count. Days and months
- * have the whole cost.
+ * more than this hold, or than it owes already. So nobody spends more than their funds and one reservation, whatever backends count. Days, weeks and
+ * months have the whole cost.
  */
 export function settle(
   funds: Funds,
@@ -101,6 +109,8 @@ export function settle(
       heldMicro: funds.heldMicro - heldMicro,
       day: Math.max(funds.day, today.day),
       daySpentMicro: Math.min(spent.dayMicro + costMicro, MAX),
+      week: Math.max(funds.week, today.week),
+      weekSpentMicro: Math.min(spent.weekMicro + costMicro, MAX),
       month: Math.max(funds.month, today.month),
       monthSpentMicro: Math.min(spent.monthMicro + costMicro, MAX),
     },
@@ -108,11 +118,11 @@ export function settle(
 }
 
 /**
- * Takes a charge back. A day or month that has ended keeps its sum. `refundedMicro` is less only at
+ * Takes a charge back. A day, week or month that has ended keeps its sum. `refundedMicro` is less only at
  * the limit of the safe integers.
  */
 export function refund(funds: Funds, { costMicro, today }: Charge): { funds: Funds; refundedMicro: number } {
-  const { balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = funds;
+  const { balanceMicro, heldMicro, day, daySpentMicro, week, weekSpentMicro, month, monthSpentMicro } = funds;
   const refundedMicro = Math.min(costMicro, MAX - heldMicro - (balanceMicro ?? 0));
   const lessOf = (spentMicro: number): number => Math.max(0, spentMicro - refundedMicro);
   return {
@@ -121,6 +131,7 @@ export function refund(funds: Funds, { costMicro, today }: Charge): { funds: Fun
       ...funds,
       balanceMicro: balanceMicro === null ? null : balanceMicro + refundedMicro,
       daySpentMicro: day === today.day ? lessOf(daySpentMicro) : daySpentMicro,
+      weekSpentMicro: week === today.week ? lessOf(weekSpentMicro) : weekSpentMicro,
       monthSpentMicro: month === today.month ? lessOf(monthSpentMicro) : monthSpentMicro,
     },
   };

@@ -17,9 +17,10 @@ export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
 }
 
 const FUND_COLUMNS = `is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
-  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
+  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", week,
+  week_spent_micro AS "weekSpentMicro", month,
   month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
+  spend_per_week_micro AS "spendPerWeekMicro", spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
 
 export const KEY_ACCOUNT_COLUMNS = `seq, key_id AS id, group_id AS "groupId", ${FUND_COLUMNS}`;

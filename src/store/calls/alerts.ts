@@ -8,7 +8,8 @@ export function createAlertCalls(queue: BatchQueue, clock: () => number, calenda
     async listSpending({ beforeSeq = Number.MAX_SAFE_INTEGER, ...query }) {
       const nowMs = clock();
       const today = calendar.at(nowMs);
-      const step = { ...query, beforeSeq, nowMs, day: today.day, month: today.month };
+      const { day, week, month } = today;
+      const step = { ...query, beforeSeq, nowMs, day, week, month };
       const rows = await queue.call(['listSpending', step], { isLookup: true, isList: true });
       return rows.map((row) => toSpending(row, today));
     },

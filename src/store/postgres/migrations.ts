@@ -107,6 +107,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
     sql: 'ALTER TABLE keys ADD COLUMN mark text;',
   },
   { name: '0019_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
+  { name: '0020_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

@@ -49,6 +49,7 @@ const LOCK_GROUPS: Statement = {
 
 const FUNDS = `balance_micro = (f->>'balanceMicro')::bigint, held_micro = (f->>'heldMicro')::bigint,
       day = (f->>'day')::bigint, day_spent_micro = (f->>'daySpentMicro')::bigint,
+      week = (f->>'week')::bigint, week_spent_micro = (f->>'weekSpentMicro')::bigint,
       month = (f->>'month')::bigint, month_spent_micro = (f->>'monthSpentMicro')::bigint,
       minute = (f->>'minute')::bigint, minute_requests = (f->>'minuteRequests')::bigint,
       minute_tokens = (f->>'minuteTokens')::bigint

@@ -9,6 +9,7 @@ export interface SpendingStep {
   readonly beforeSeq: number;
   readonly limit: number;
   readonly day: number;
+  readonly week: number;
   readonly month: number;
   readonly nowMs: number;
 }
@@ -33,7 +34,8 @@ export interface ClaimRow {
 }
 
 const FUNDS = `balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro",
-  month, month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
+  week, week_spent_micro AS "weekSpentMicro", month, month_spent_micro AS "monthSpentMicro",
+  spend_per_day_micro AS "spendPerDayMicro", spend_per_week_micro AS "spendPerWeekMicro",
   spend_per_month_micro AS "spendPerMonthMicro", funded_micro AS "fundedMicro", funded_at_ms AS "fundedAtMs"`;
 
 export const SPENDING_COLUMNS = {
@@ -52,13 +54,16 @@ function spendingCondition(): string {
         AND (balance_micro + held_micro) * 100 <= funded_micro * (100 - ${percent}))
       OR (spend_per_day_micro > 0
         AND CASE WHEN day >= :day THEN day_spent_micro ELSE 0 END * 100 >= spend_per_day_micro * ${percent})
+      OR (spend_per_week_micro > 0
+        AND CASE WHEN week >= :week THEN week_spent_micro ELSE 0 END * 100 >= spend_per_week_micro * ${percent})
       OR (spend_per_month_micro > 0
         AND CASE WHEN month >= :month THEN month_spent_micro ELSE 0 END * 100 >= spend_per_month_micro * ${percent}))`;
 }
 
-/** Returns what the account has spent on this day and in its month. */
+/** Returns what the account has spent on this day, in its week and in its month. */
 export function toSpending(row: SpendingRow, today: CalendarDay): AccountSpending {
-  const { seq, id, name, groupId, groupName, balanceMicro, heldMicro, spendPerDayMicro, spendPerMonthMicro } = row;
+  const { seq, id, name, groupId, groupName, balanceMicro, heldMicro } = row;
+  const { spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = row;
   const spent = spentAt(row, today);
   return {
     seq,
@@ -71,6 +76,8 @@ export function toSpending(row: SpendingRow, today: CalendarDay): AccountSpendin
     leftMicro: (balanceMicro ?? 0) + heldMicro,
     spendPerDayMicro,
     spentTodayMicro: spent.dayMicro,
+    spendPerWeekMicro,
+    spentThisWeekMicro: spent.weekMicro,
     spendPerMonthMicro,
     spentThisMonthMicro: spent.monthMicro,
     today,

@@ -43,8 +43,9 @@ export interface GroupRow extends AccountRow {
 const ACCOUNT_COLUMNS = `name, created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs",
   is_disabled AS "isDisabled", models, requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_month_micro AS "spendPerMonthMicro", balance_micro AS "balanceMicro",
-  held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
+  spend_per_week_micro AS "spendPerWeekMicro", spend_per_month_micro AS "spendPerMonthMicro", balance_micro AS "balanceMicro",
+  held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", week,
+  week_spent_micro AS "weekSpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
 
 /** Whether a key is known by another secret than the one of the database. */
 export const IS_OF_PREVIOUS = 'coalesce(keys.mark <> (SELECT secret_mark.mark FROM secret_mark), false)';
@@ -128,6 +129,7 @@ export const CHANGED_GROUP_COLUMNS: Changes<GroupChange> = {
   requests_per_minute: (change) => change.limits?.requestsPerMinute,
   tokens_per_minute: (change) => change.limits?.tokensPerMinute,
   spend_per_day_micro: (change) => change.limits?.spendPerDayMicro,
+  spend_per_week_micro: (change) => change.limits?.spendPerWeekMicro,
   spend_per_month_micro: (change) => change.limits?.spendPerMonthMicro,
 };
 
@@ -152,7 +154,7 @@ export function toStoredGroup(row: GroupRow, today: CalendarDay): StoredGroup {
 }
 
 function toStoredAccount(row: AccountRow, today: CalendarDay): StoredAccount {
-  const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro } = row;
+  const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = row;
   const spent = spentAt(row, today);
   return {
     name: row.name,
@@ -160,10 +162,11 @@ function toStoredAccount(row: AccountRow, today: CalendarDay): StoredAccount {
     expiresAtMs: row.expiresAtMs,
     isDisabled: row.isDisabled === 1,
     models: toModels(row.models),
-    limits: { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro },
+    limits: { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro },
     balanceMicro: row.balanceMicro,
     heldMicro: row.heldMicro,
     spentTodayMicro: spent.dayMicro,
+    spentThisWeekMicro: spent.weekMicro,
     spentThisMonthMicro: spent.monthMicro,
     today,
   };

@@ -5,9 +5,9 @@ import { named, type Dialect, type NamedStatement } from './dialect.ts';
 
 /** What a new key and a new group have alike. */
 const DRAFT_COLUMNS = `name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-  spend_per_day_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms`;
+  spend_per_day_micro, spend_per_week_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms`;
 const DRAFT_VALUES = `:name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-  :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs`;
+  :spendPerDayMicro, :spendPerWeekMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs`;
 
 export function accountStatements({ contains }: Dialect) {
   const keysWhere = (condition: string): string => `

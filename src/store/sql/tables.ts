@@ -234,5 +234,15 @@ export function tableSteps({ text, integer, flag, number, record, owner, list, t
     ALTER TABLE group_usage ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;
     ALTER TABLE usage_sums ADD COLUMN cached_tokens ${integer} NOT NULL DEFAULT 0;
     ALTER TABLE usage_sums ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;`,
+    // `week` counts the Mondays from the first of 1970.
+    weeks: ['keys', 'groups']
+      .flatMap((table) => [
+        `ALTER TABLE ${table} ADD COLUMN week ${integer} NOT NULL DEFAULT 0;`,
+        `ALTER TABLE ${table} ADD COLUMN week_spent_micro ${integer} NOT NULL DEFAULT 0
+          CHECK (week_spent_micro BETWEEN 0 AND ${SAFE});`,
+        `ALTER TABLE ${table} ADD COLUMN spend_per_week_micro ${integer}
+          CHECK (spend_per_week_micro BETWEEN 0 AND ${SAFE});`,
+      ])
+      .join('\n'),
   };
 }

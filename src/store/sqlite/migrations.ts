@@ -77,6 +77,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: 'ALTER TABLE keys ADD COLUMN mark TEXT;',
   },
   { name: '0016_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
+  { name: '0017_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
 ];
 
 /**

@@ -30,7 +30,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const selectById = database.prepare<[AccountId], Account>(`${selectKey} key_id = ?`);
   const selectGroupById = database.prepare<[AccountId], Account>(`${selectGroup} group_id = ?`);
   const funds = `balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
-      month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
+      week = :week, week_spent_micro = :weekSpentMicro, month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
       minute_tokens = :minuteTokens`;
   const update = prepareRow<Account>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
   const updateGroup = prepareRow<Account>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);

@@ -260,7 +260,7 @@ describe('the keys and groups of the operator', () => {
         newGroupDraft({
           name,
           creditsMicro: 5e9,
-          limits: { ...limits, spendPerMonthMicro: 1e9 },
+          limits: { ...limits, spendPerWeekMicro: null, spendPerMonthMicro: 1e9 },
           createdAtMs: scene.nowMs(),
         }),
       );

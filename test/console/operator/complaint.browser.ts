@@ -65,7 +65,13 @@ describe('the complaint of a team over its budget', () => {
   });
 
   it('is answered with a higher limit, where the page of the group shows that it is reached', async () => {
-    const limits = { requestsPerMinute: null, tokensPerMinute: null, spendPerDayMicro: 4900, spendPerMonthMicro: null };
+    const limits = {
+      requestsPerMinute: null,
+      tokensPerMinute: null,
+      spendPerDayMicro: 4900,
+      spendPerWeekMicro: null,
+      spendPerMonthMicro: null,
+    };
     const { ask } = await makeTeam({ limits });
     expect((await ask()).status).to.equal(200);
     const { message } = await complain(await ask());

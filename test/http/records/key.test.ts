@@ -67,11 +67,11 @@ describe('GET /api/v1/key', () => {
       models: null,
       balance: null,
       held: 0,
-      spent: { today: 0, this_month: 0 },
+      spent: { today: 0, this_week: 0, this_month: 0 },
       currency: 'USD',
       group: null,
       rate_limits: { requests_per_minute: null, tokens_per_minute: null },
-      spend_limits: { per_day: null, per_month: null },
+      spend_limits: { per_day: null, per_week: null, per_month: null },
       usage: { today: none, this_month: none },
     });
   });
@@ -81,7 +81,13 @@ describe('GET /api/v1/key', () => {
     const { secret } = await issue({
       models: ['priced-*'],
       expiresAtMs: NOW_MS + 5000,
-      limits: { requestsPerMinute: 5, tokensPerMinute: 10_000, spendPerDayMicro: 70, spendPerMonthMicro: 700 },
+      limits: {
+        requestsPerMinute: 5,
+        tokensPerMinute: 10_000,
+        spendPerDayMicro: 70,
+        spendPerWeekMicro: 400,
+        spendPerMonthMicro: 700,
+      },
       creditsMicro: 1_000_000,
     });
     expect(await show(url, secret)).to.deep.include({
@@ -94,6 +100,7 @@ describe('GET /api/v1/key', () => {
       },
       spend_limits: {
         per_day: { limit: 70, remaining: 70, resets_at: TOMORROW_S },
+        per_week: { limit: 400, remaining: 400, resets_at: Date.UTC(2026, 10, 23) / 1000 },
         per_month: { limit: 700, remaining: 700, resets_at: Date.UTC(2026, 11) / 1000 },
       },
     });
@@ -118,12 +125,12 @@ describe('GET /api/v1/key', () => {
       models: ['m'],
       balance: 500,
       held: 0,
-      spent: { today: 0, this_month: 0 },
+      spent: { today: 0, this_week: 0, this_month: 0 },
       rate_limits: {
         requests_per_minute: null,
         tokens_per_minute: { limit: 100, remaining: 100, resets_at: TOMORROW_S },
       },
-      spend_limits: { per_day: { limit: 70, remaining: 70, resets_at: TOMORROW_S }, per_month: null },
+      spend_limits: { per_day: { limit: 70, remaining: 70, resets_at: TOMORROW_S }, per_week: null, per_month: null },
     });
     expect(prices.filter(({ model }) => !model.includes('*')).map(({ model }) => model)).to.deep.equal(['m']);
     for (const price of prices) {

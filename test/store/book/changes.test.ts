@@ -72,11 +72,20 @@ class Table {
     const id = newKeyId();
     const noLimits = {
       spendPerDayMicro: null,
+      spendPerWeekMicro: null,
       spendPerMonthMicro: null,
       requestsPerMinute: null,
       tokensPerMinute: null,
     };
-    const nothingSpent = { heldMicro: 0, day: 0, daySpentMicro: 0, month: 0, monthSpentMicro: 0 };
+    const nothingSpent = {
+      heldMicro: 0,
+      day: 0,
+      daySpentMicro: 0,
+      week: 0,
+      weekSpentMicro: 0,
+      month: 0,
+      monthSpentMicro: 0,
+    };
     const nothingCounted = { minute: 0, minuteRequests: 0, minuteTokens: 0 };
     const rest = { groupId: null, isDisabled: 0, expiresAtMs: null, balanceMicro } as const;
     this.accounts.set(seq, { id, seq, ...rest, ...noLimits, ...nothingSpent, ...nothingCounted });

@@ -39,6 +39,7 @@ async function issueKey(): Promise<string> {
     requestsPerMinute: PLENTY,
     tokensPerMinute: PLENTY,
     spendPerDayMicro: PLENTY,
+    spendPerWeekMicro: null,
     spendPerMonthMicro: PLENTY,
   };
   const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
