@@ -1,5 +1,6 @@
 import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
+import { WHOLE_GATEWAY } from '../core/ids.ts';
 import { matchesModel } from '../core/model-patterns.ts';
 import {
   costOf,
@@ -15,9 +16,9 @@ import { refusedField } from '../core/request/bounded-fields.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
 import type { AccountStore, Hold, RateStanding, StoredAccount, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
-import type { AccountId } from '../contract/ids.ts';
+import type { AccountId, GroupId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
-import { faultOf, GROUP_UNUSABLE } from './keys.ts';
+import { faultOf, faultOfGroup } from './keys.ts';
 import { NO_RATE_CHARGE, type RateLimits, type RateCharge } from './rates.ts';
 import { spendWindowsOf } from './spend.ts';
 
@@ -140,7 +141,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
           return Math.max(...costs);
         },
         taken: (rates) => rateLimits.taken(keyId, tokens, rates),
-        explain: ({ code, rates, ofGroup = false }) =>
+        explain: ({ code, rates, ofGroup }) =>
           code === 'rate_limit_exceeded'
             ? Promise.resolve(rateLimits.explain(keyId, tokens, rates))
             : explain({ code, ofGroup }, hold, options),
@@ -179,7 +180,7 @@ function sumOf({ inputTokens, outputTokens }: Expected): number {
 }
 
 const UNMETERED =
-  'The API key or its group has credits, a spend limit or a list of models, and what a request to this path uses is not known here. ' +
+  'The API key, its group or the whole gateway has credits, a spend limit or a list of models, and what a request to this path uses is not known here. ' +
   'Only keys without them can use it.';
 
 function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
@@ -221,7 +222,7 @@ export function mayUse(key: StoredKey, ...names: readonly string[]): boolean {
 }
 
 function accountsOf(key: StoredKey): readonly StoredAccount[] {
-  return key.group === null ? [key] : [key, key.group];
+  return [key, key.group, key.gateway].filter((account) => account !== null);
 }
 
 function checkModel(key: StoredKey, { model, backendModel, serviceTier }: Ask, price: Price | undefined): void {
@@ -235,7 +236,7 @@ function checkModel(key: StoredKey, { model, backendModel, serviceTier }: Ask, p
   throw new ApiError('forbidden', {
     param: 'model',
     message:
-      'The model has no price here, and the API key or its group has credits or a spend limit, which only priced models can use. ' +
+      'The model has no price here, and the API key, its group or the whole gateway has credits or a spend limit, which only priced models can use. ' +
       'See /docs/managed-keys#prices.',
   });
 }
@@ -248,7 +249,7 @@ export function modelNotFound(): ApiError {
 
 interface FundsRefusal {
   readonly code: Exclude<Refused['code'], 'rate_limit_exceeded'>;
-  readonly ofGroup: boolean;
+  readonly ofGroup: GroupId | undefined;
 }
 
 async function explain(refusal: FundsRefusal, hold: Hold, options: AdmissionOptions): Promise<ApiError> {
@@ -256,18 +257,22 @@ async function explain(refusal: FundsRefusal, hold: Hold, options: AdmissionOpti
   const key = await options.accounts.findKey(hold.keyId);
   if (key === undefined) return new ApiError('invalid_api_key');
   if (code === 'invalid_api_key') {
-    const message = ofGroup ? GROUP_UNUSABLE : faultOf(key, options.nowMs());
+    const message = ofGroup === undefined ? faultOf(key, options.nowMs()) : faultOfGroup(ofGroup);
     return new ApiError(code, { ...(message !== undefined && { message }) });
   }
-  const accountId = ofGroup ? key.group?.groupId : key.keyId;
-  if (accountId !== undefined) options.onShort?.(accountId, code === 'insufficient_credits' ? 'credits' : 'spend');
+  options.onShort?.(ofGroup ?? key.keyId, code === 'insufficient_credits' ? 'credits' : 'spend');
   const message = messageOf(code, {
-    account: ofGroup ? key.group : key,
-    who: ofGroup ? 'the group of the API key' : 'the API key',
+    account: ofGroup === undefined ? key : ([key.group, key.gateway].find((each) => each?.groupId === ofGroup) ?? null),
+    who: whoIs(ofGroup),
     hold,
     currency: options.prices.present?.currency ?? null,
   });
   return new ApiError(code, { ...(message !== undefined && { message }) });
+}
+
+function whoIs(ofGroup: GroupId | undefined): string {
+  if (ofGroup === undefined) return 'the API key';
+  return ofGroup === WHOLE_GATEWAY ? 'the whole gateway' : 'the group of the API key';
 }
 
 interface Shortage {

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
-import type { Identity } from '../core/ids.ts';
+import type { GroupId } from '../contract/ids.ts';
+import { WHOLE_GATEWAY, type Identity } from '../core/ids.ts';
 
 /** A double click selects letters and digits as one word. 40 of them have 238 bits. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -28,13 +29,18 @@ export function isSecret(text: string): boolean {
 }
 
 /** Returns for its owner why a key cannot be used; undefined when it can. */
-export function faultOf({ isDisabled, expiresAtMs, group }: StoredKey, nowMs: number): string | undefined {
+export function faultOf({ isDisabled, expiresAtMs, group, gateway }: StoredKey, nowMs: number): string | undefined {
   if (isDisabled) return 'The API key is disabled.';
   if (isOver(expiresAtMs, nowMs)) return 'The API key has expired.';
-  return group !== null && (group.isDisabled || isOver(group.expiresAtMs, nowMs)) ? GROUP_UNUSABLE : undefined;
+  const unusable = [group, gateway].find(
+    (each) => each?.isDisabled === true || isOver(each?.expiresAtMs ?? null, nowMs),
+  );
+  return unusable ? faultOfGroup(unusable.groupId) : undefined;
 }
 
-export const GROUP_UNUSABLE = 'The group of the API key is disabled or has expired.';
+export function faultOfGroup(groupId: GroupId): string {
+  return `${groupId === WHOLE_GATEWAY ? 'The whole gateway' : 'The group of the API key'} is disabled or has expired.`;
+}
 
 function isOver(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && expiresAtMs <= nowMs;
@@ -89,7 +95,9 @@ export function rememberKeys(accounts: AccountStore, nowMs: () => number): Accou
     rotateKey: (...change) => forgetAfter(accounts.rotateKey(...change)),
     deleteKey: (...change) => forgetAfter(accounts.deleteKey(...change)),
     credit: (...change) => forgetAfter(accounts.credit(...change)),
+    createGroup: (...change) => forgetAfter(accounts.createGroup(...change)),
     updateGroup: (...change) => forgetAfter(accounts.updateGroup(...change)),
+    deleteGroup: (...change) => forgetAfter(accounts.deleteGroup(...change)),
     creditGroup: (...change) => forgetAfter(accounts.creditGroup(...change)),
   };
 }

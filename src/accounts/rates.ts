@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import type { AccountId, KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
 import { exceededBy, type RateCorrection, type RateKind } from '../core/money/rates.ts';
-import { GROUP_UNUSABLE } from './keys.ts';
+import { faultOfGroup } from './keys.ts';
 import { createReads } from './reads.ts';
 
 /**
@@ -137,7 +137,7 @@ export function createRateLimits({
     if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
     throw verdict.refused === 'rate_limit_exceeded'
       ? explain(key.keyId, 0, verdict.rates)
-      : new ApiError(verdict.refused, verdict.ofGroup && { message: GROUP_UNUSABLE });
+      : new ApiError(verdict.refused, verdict.ofGroup && { message: faultOfGroup(verdict.ofGroup) });
   }
 
   return {

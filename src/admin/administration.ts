@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { GroupId, KeyId } from '../contract/ids.ts';
-import { type Identity, parseGroupId, parseKeyId } from '../core/ids.ts';
+import { parseGroupId, parseKeyId, WHOLE_GATEWAY, type Identity } from '../core/ids.ts';
 import type {
   AccountStore,
   CreditEntry,
@@ -10,7 +10,15 @@ import type {
   StoredGroup,
   StoredKey,
 } from '../store/keys.ts';
-import type { AdminGroup, AdminKey, GroupDeleted, IssuedKey, KeyDeleted, Ledger } from '../contract/types.ts';
+import type {
+  AdminGroup,
+  AdminKey,
+  CreateGroup,
+  GroupDeleted,
+  IssuedKey,
+  KeyDeleted,
+  Ledger,
+} from '../contract/types.ts';
 import { checkCreateGroup, checkCreateKey, checkRotateKey, checkUpdateGroup, checkUpdateKey } from './bodies.ts';
 import { draftAccount, toAdminGroup, toAdminKey, toChange, toEntry, toLedger, wrongAmount } from './shown-accounts.ts';
 import { issueSecret } from '../accounts/keys.ts';
@@ -118,8 +126,16 @@ function createGroupActions({ accounts, newGroupId, nowMs }: AdministrationOptio
       toShown: show,
       known: knownGroup,
       find: (id) => accounts.findGroup(id),
-      update: (id, body) => accounts.updateGroup(id, toChange(checkUpdateGroup(body))),
-      credit: (id, entry) => accounts.creditGroup(id, entry),
+      update(id, body) {
+        const change = checkUpdateGroup(body);
+        if (change.name !== undefined && (change.name === WHOLE_NAME) !== (id === WHOLE_GATEWAY)) throw reservedName();
+        if (id === WHOLE_GATEWAY) checkWhole(change);
+        return accounts.updateGroup(id, toChange(change));
+      },
+      credit(id, entry) {
+        if (id === WHOLE_GATEWAY) throw spendLimitsOnly('amount');
+        return accounts.creditGroup(id, entry);
+      },
       listLedger: (id, query) => accounts.listGroupLedger(id, query),
     }),
     async find(text) {
@@ -129,7 +145,10 @@ function createGroupActions({ accounts, newGroupId, nowMs }: AdministrationOptio
       return knownGroup(page?.groups[0]).groupId;
     },
     async create(body) {
-      const draft = { groupId: newGroupId(), ...draftAccount(checkCreateGroup(body), nowMs()) };
+      const group = checkCreateGroup(body);
+      const isWhole = group.name === WHOLE_NAME;
+      if (isWhole) checkWhole(group);
+      const draft = { groupId: isWhole ? WHOLE_GATEWAY : newGroupId(), ...draftAccount(group, nowMs()) };
       return show(await accounts.createGroup(draft));
     },
     async list(query) {
@@ -151,6 +170,10 @@ function createKeyActions(
 
   async function findGroupOf(name: string | null): Promise<GroupId | null> {
     if (name === null) return null;
+    if (name === WHOLE_NAME || name === WHOLE_GATEWAY) {
+      const message = 'Every key is in the whole gateway already. Name a group within it, or none.';
+      throw new ApiError('invalid_request', { param: 'group', message });
+    }
     try {
       return await groups.find(name);
     } catch (error) {
@@ -275,6 +298,27 @@ function actionsOf<Kind extends AccountKind, Stored>(
     },
     showLedger: async (id, query) => toLedger(known(await calls.listLedger(id, query))),
   };
+}
+
+/** A group of this name has all keys, those in another group too. */
+const WHOLE_NAME = 'whole gateway';
+
+function checkWhole({ limits, credits }: Pick<CreateGroup, 'limits' | 'credits'>): void {
+  for (const name of ['requests_per_minute', 'tokens_per_minute'] as const) {
+    if (typeof limits?.[name] === 'number') throw spendLimitsOnly(`limits.${name}`);
+  }
+  if (typeof credits === 'string') throw spendLimitsOnly('credits');
+}
+
+function spendLimitsOnly(param: string): ApiError {
+  const message =
+    'The whole gateway has limits of spending, models and an expiry, but no credits and no limits per minute.';
+  return new ApiError('invalid_request', { param, message });
+}
+
+function reservedName(): ApiError {
+  const message = `${JSON.stringify(WHOLE_NAME)} is the name of the group of all keys, which is always called so.`;
+  return new ApiError('invalid_request', { param: 'name', message });
 }
 
 function followed<Page>(what: 'key' | 'group', page: Page | undefined): Page {

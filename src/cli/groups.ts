@@ -44,6 +44,7 @@ export function addGroups(program: Command, context: CliContext): void {
     examples: [
       ['groups create --name research --credits 100.00 --spend-per-day 10.00', 'a budget for a team'],
       ["groups create --name web --rpm 600 --models 'gpt-4o*'", 'limits only'],
+      ["groups create --name 'whole gateway' --spend-per-month 500", 'a cap for all keys together'],
     ],
   });
   addList(commands, {

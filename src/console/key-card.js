@@ -4,10 +4,11 @@ import { formatCount, formatCredits, priceRows } from './format.js';
 /** @import { OwnGroup, OwnKey, OwnLimit } from '../contract/types.ts' */
 /** @import { Fact } from './dom.js' */
 
-/** Shows what the key may do, what is left of it and of its group, and what the models cost. */
+/** Shows what the key may do, what is left of it, of its group and of the whole gateway, and what the models cost. */
 export function createKeyCard() {
   const card = byId('usage-key', HTMLElement);
   const group = byId('usage-group', HTMLElement);
+  const gateway = byId('usage-gateway', HTMLElement);
   const prices = byId('usage-prices', HTMLElement);
   let shown = '';
 
@@ -22,6 +23,10 @@ export function createKeyCard() {
     if (key.group !== null) {
       byId('usage-group-name', HTMLElement).textContent = key.group.name;
       showFacts(byId('usage-group-facts', HTMLElement), describeAccount(key.group, money));
+    }
+    gateway.hidden = key.gateway === null;
+    if (key.gateway !== null) {
+      showFacts(byId('usage-gateway-facts', HTMLElement), describeAccount(key.gateway, money));
     }
     prices.hidden = key.prices.length === 0;
     // Drawn when they change, so that they stay open, and scrolled.

@@ -659,7 +659,7 @@ export interface AdminGroup {
   id: GroupId;
   name: string;
   /**
-   * How many keys belong to it.
+   * How many keys belong to it; 0 for the whole gateway, which has all of them.
    */
   keys: number;
   status: 'active' | 'disabled' | 'expired';
@@ -2581,6 +2581,10 @@ export interface OwnKey {
    * The group of the key, whose funds and limits hold for all its keys together; null for none.
    */
   group: OwnGroup | null;
+  /**
+   * The whole gateway, whose limits hold for all keys together; null when it has none.
+   */
+  gateway: OwnGroup | null;
   /**
    * The prices in force of the models that the key may use, by name or by a pattern with `*`, in the currency unit per million tokens.
    */

@@ -38,6 +38,9 @@ export function isGroupId(id: string): id is GroupId {
   return id.startsWith('group_');
 }
 
+/** The group of all keys, whether they are in another one or not. Exists once its limits are set. */
+export const WHOLE_GATEWAY = 'group_00000000000000000000000000000000' as GroupId;
+
 export function parseGroupId(text: string): GroupId | undefined {
   return /^group_[0-9a-f]{32}$/.test(text) ? (text as GroupId) : undefined;
 }

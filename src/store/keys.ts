@@ -134,6 +134,8 @@ export interface StoredKey extends StoredAccount {
   /** Whether it is known by `GATEWAY_SECRET_PREVIOUS` alone, until it is used. */
   readonly isOfPreviousSecret: boolean;
   readonly group: StoredGroup | null;
+  /** The group of all keys, if there is one. */
+  readonly gateway: StoredGroup | null;
 }
 
 export interface KeyQuery {
@@ -253,7 +255,7 @@ export interface UsageRow extends DetailedSums {
 
 export interface RateVerdict {
   readonly refused?: 'invalid_api_key' | 'rate_limit_exceeded';
-  readonly ofGroup?: true;
+  readonly ofGroup?: GroupId;
   readonly rates?: RateStanding;
 }
 

@@ -113,7 +113,7 @@ export type Acceptance =
       readonly code: Refusal;
       readonly rates?: RateStanding;
       /** The key itself would do. */
-      readonly ofGroup?: true;
+      readonly ofGroup?: GroupId;
     };
 
 export type CancelRequest =

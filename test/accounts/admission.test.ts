@@ -1,14 +1,17 @@
 import { expect } from 'chai';
 import { ADMIT_ALL, createAdmission, isLimited, type Admission, type Ask } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
+import type { GroupId } from '../../src/contract/ids.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import { createPrices } from '../../src/core/money/pricing.ts';
 import { UTC } from '../../src/core/time.ts';
 import { createCalendar } from '../../src/store/calendar.ts';
 import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/keys.ts';
 import type { Usage } from '../../src/contract/types.ts';
-import { newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';
+import { newGroupId, newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
+const GROUP_ID = newGroupId();
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 /** Two millionths a token of input, ten a token of output. */
 const PRICES = createPrices({
@@ -258,7 +261,7 @@ describe('the admission of managed keys', () => {
     const rows: readonly {
       refused: 'insufficient_credits' | 'spend_limit_exceeded';
       key: StoredKey;
-      ofGroup?: true;
+      ofGroup?: GroupId;
       said: string;
     }[] = [
       {
@@ -270,19 +273,37 @@ describe('the admission of managed keys', () => {
       },
       {
         refused: 'insufficient_credits',
-        key: keyWith({ group: newStoredGroup({ balanceMicro: 1234 }) }),
-        ofGroup: true,
+        key: keyWith({ group: newStoredGroup({ groupId: GROUP_ID, balanceMicro: 1234 }) }),
+        ofGroup: GROUP_ID,
         said: 'The request may cost up to 0.003 USD, and the group of the API key has 0.001234 USD left.',
       },
       {
         refused: 'spend_limit_exceeded',
         key: keyWith({
-          group: newStoredGroup({ spentTodayMicro: 1, limits: { ...NO_LIMITS, spendPerDayMicro: 2999 } }),
+          group: newStoredGroup({
+            groupId: GROUP_ID,
+            spentTodayMicro: 1,
+            limits: { ...NO_LIMITS, spendPerDayMicro: 2999 },
+          }),
         }),
-        ofGroup: true,
+        ofGroup: GROUP_ID,
         said:
           'The request may cost up to 0.003 USD. Of the 0.002999 USD which the group of the API key may spend per day, ' +
           '0.002998 USD is left until 2026-11-22T00:00:00.000Z. Send a lower max_output_tokens to reserve less.',
+      },
+      {
+        refused: 'spend_limit_exceeded',
+        key: keyWith({
+          gateway: newStoredGroup({
+            groupId: WHOLE_GATEWAY,
+            heldMicro: 1000,
+            limits: { ...NO_LIMITS, spendPerWeekMicro: 3000 },
+          }),
+        }),
+        ofGroup: WHOLE_GATEWAY,
+        said:
+          'The request may cost up to 0.003 USD. Of the 0.003 USD which the whole gateway may spend per week, ' +
+          '0.002 USD is left until 2026-11-23T00:00:00.000Z.',
       },
       {
         refused: 'insufficient_credits',
@@ -360,7 +381,7 @@ describe('the admission of managed keys', () => {
         const { code, message } = await refusal(() => admission.admitUnmetered(key()));
         expect(code).to.equal('forbidden');
         expect(message).to.match(
-          /^The API key or its group has credits, a spend limit or a list of models, and .* is not known here\./,
+          /^The API key, its group or the whole gateway has credits, a spend limit or a list of models, and .* is not known here\./,
         );
       });
     }

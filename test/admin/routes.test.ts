@@ -421,6 +421,32 @@ describe('the admin API', () => {
       expect((await ask('GET /groups?search=OTH')).body['data']).to.have.length(1);
     });
 
+    it('have one of all keys, which limits nothing but spending and keeps its name', async () => {
+      await open();
+      const key = await issue({ name: 'one' });
+      const name = 'whole gateway';
+      const whole = `/groups/${encodeURIComponent(name)}`;
+      expect((await ask('POST /groups', { body: { name, credits: '1' } })).body.error?.param).to.equal('credits');
+      const made = await makeGroup({ name, limits: { spend_per_week: '7.00' } });
+      expect((await ask(`GET ${whole}`)).body).to.deep.equal(made);
+      const wrong: readonly (readonly [path: string, body: object, param: string])[] = [
+        [`PATCH ${whole}`, { limits: { tokens_per_minute: 5 } }, 'limits.tokens_per_minute'],
+        [`PATCH ${whole}`, { name: 'other' }, 'name'],
+        [`POST ${whole}/credits`, { amount: '5' }, 'amount'],
+        [`PATCH /groups/${(await makeGroup({ name: 'r' })).id}`, { name }, 'name'],
+        [`PATCH /keys/${key.id}`, { group: name }, 'group'],
+        [`PATCH /keys/${key.id}`, { group: made.id }, 'group'],
+      ];
+      for (const [path, body, param] of wrong) {
+        const answer = await ask(path, { body });
+        expect([answer.status, answer.body.error?.param], path).to.deep.equal([400, param]);
+      }
+      expect((await ask(`PATCH ${whole}`, { body: { disabled: true } })).body['status']).to.equal('disabled');
+      expect(await statusOf(key.secret)).to.equal(401);
+      expect((await ask(`DELETE ${whole}`)).body).to.include({ deleted: true });
+      expect(await statusOf(key.secret)).to.equal(200);
+    });
+
     it('hold for their keys, which can be moved, and are deleted without keys', async () => {
       await open();
       const group = await makeGroup({ name: 'poor', limits: { requests_per_minute: 1 } });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import type { Page } from 'playwright-core';
 import { newGroupDraft } from '../support/keys.ts';
 import { useConsole } from './scene.ts';
@@ -169,8 +170,9 @@ describe('“Usage” where the gateway issues the keys', () => {
     // 200 × 2 + 1,000 × 1 + 345 × 10 millionths.
     expect((await card.locator('dl > div').allTextContents()).map(withoutTime)).to.deep.equal([
       'Balance11.99515 USD',
-      'Spent today (UTC)0.00485 USD',
-      'Spent this month (UTC)0.00485 USD',
+      'Spent today0.00485 USD',
+      'Spent this week0.00485 USD',
+      'Spent this month0.00485 USD',
       'Requests per minute59 of 60 leftresets …',
       'Spending per day4.99515 USD of 5.00 USD leftresets …',
     ]);
@@ -198,10 +200,17 @@ describe('“Usage” where the gateway issues the keys', () => {
     await page.getByRole('heading', { name: 'Its group Research' }).waitFor();
     expect(await page.locator('#usage-group dl > div').allTextContents()).to.deep.equal([
       'Balance1.00 USD',
-      'Spent today (UTC)0.00 USD',
-      'Spent this month (UTC)0.00 USD',
+      'Spent today0.00 USD',
+      'Spent this week0.00 USD',
+      'Spent this month0.00 USD',
       'Requests per minute600 of 600 left',
     ]);
+    const cap = { ...limits, requestsPerMinute: null, spendPerWeekMicro: 5_000_000 };
+    await store.createGroup(newGroupDraft({ groupId: WHOLE_GATEWAY, limits: cap }));
+    await page.getByRole('heading', { name: 'The whole gateway' }).waitFor();
+    expect(await page.locator('#usage-gateway dl > div').allTextContents()).to.include(
+      'Spending per week5.00 USD of 5.00 USD left',
+    );
     await page.getByText('Prices USD per million tokens').click();
     expect(await page.locator('#usage-prices tbody tr').allTextContents()).to.deep.equal([
       'm2.001.002.0010.00',

@@ -3,6 +3,7 @@ import { UTC } from '../../src/core/time.ts';
 import { createCalendar } from '../../src/store/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
+import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import type { GroupDraft, KeyDraft, KeyLimits, LedgerEntry, StoredGroup } from '../../src/store/keys.ts';
 import type { Acceptance, RecordDraft, Store } from '../../src/store/store.ts';
@@ -226,7 +227,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         it(`is refused where the group ${what}, and leaves nothing`, async () => {
           const { groupId, balanceMicro } = await store.createGroup(newGroupDraft(group));
           const keyId = await makeKey(groupId, key);
-          const expected = { kind: 'refused', code, ...(ofGroup && { ofGroup }) };
+          const expected = { kind: 'refused', code, ...(ofGroup && { ofGroup: groupId }) };
           expect(await store.accept(draftOf(keyId, 30))).to.deep.equal(expected);
           expect(await store.findGroup(groupId)).to.include({ balanceMicro, heldMicro: 0 });
           expect(await store.findKey(keyId)).to.include({ balanceMicro: key?.creditsMicro ?? null, heldMicro: 0 });
@@ -237,8 +238,8 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         const { groupId } = await store.createGroup(newGroupDraft());
         const keyId = await makeKey(groupId);
         await store.updateGroup(groupId, { isDisabled: true });
-        expect(await store.accept(draftOf(keyId, 0))).to.include({ code: 'invalid_api_key', ofGroup: true });
-        expect(await store.takeRate(keyId, 0)).to.deep.equal({ refused: 'invalid_api_key', ofGroup: true });
+        expect(await store.accept(draftOf(keyId, 0))).to.include({ code: 'invalid_api_key', ofGroup: groupId });
+        expect(await store.takeRate(keyId, 0)).to.deep.equal({ refused: 'invalid_api_key', ofGroup: groupId });
       });
 
       it('is charged to the group that its key had when it was accepted', async () => {
@@ -318,7 +319,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         expect(await ask(free, 81)).to.equal('rate_limit_exceeded of the group');
         expect(await ask(free, 80)).to.equal('accepted');
         expect(await ask(free, 0)).to.equal('rate_limit_exceeded of the group');
-        expect(await store.takeRate(free, 0)).to.deep.include({ refused: 'rate_limit_exceeded', ofGroup: true });
+        expect(await store.takeRate(free, 0)).to.deep.include({ refused: 'rate_limit_exceeded', ofGroup: groupId });
         expect(await store.findRate(groupId)).to.include({ requests: 3, tokens: 100 });
       });
 
@@ -341,6 +342,97 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         await store.finish(draft.requestId, newOutcome(), { minute, tokens: -50 });
         expect(await store.findRate(groupId)).to.include({ requests: 1, tokens: 40 });
       });
+    });
+
+    describe('the group of all keys', () => {
+      const capOf = (limits: Partial<KeyLimits>) =>
+        store.createGroup(newGroupDraft({ groupId: WHOLE_GATEWAY, limits: { ...NO_LIMITS, ...limits } }));
+
+      it('holds what any key may spend, whether it is in another group or not, until it is gone', async () => {
+        const [alone, member] = [await makeKey(null), await makeKey(await groupWith(null))];
+        expect(await store.findKey(alone)).to.include({ gateway: null });
+        await capOf({ spendPerWeekMicro: 100 });
+        const [first] = [await accepted(alone, 60), await accepted(member, 30)];
+        const refused = { kind: 'refused', code: 'spend_limit_exceeded', ofGroup: WHOLE_GATEWAY };
+        for (const keyId of [alone, member]) {
+          expect(await store.accept(draftOf(keyId, 11))).to.deep.equal(refused);
+          expect((await store.findKey(keyId))?.gateway).to.deep.equal(await store.findGroup(WHOLE_GATEWAY));
+        }
+        await store.finish(first.requestId, ended(5));
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 30, spentThisWeekMicro: 5 });
+        expect(await store.accept(draftOf(member, 66))).to.deep.equal(refused);
+        await accepted(member, 65);
+        expect(await store.deleteGroup(WHOLE_GATEWAY)).to.equal('deleted');
+        await accepted(member, 100);
+      });
+
+      it('begins with what is held, and with what was spent before it', async () => {
+        const keyId = await makeKey(null);
+        await spend(keyId, 4, 'm');
+        clock.nowMs += 86_400_000;
+        await spend(keyId, 7, 'm', clock.nowMs);
+        const running = await accepted(keyId, 20);
+        await capOf({ spendPerDayMicro: 100 });
+        const spent = { spentTodayMicro: 7, spentThisWeekMicro: 11, spentThisMonthMicro: 11 };
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 20, ...spent });
+        expect(tell(await store.accept(draftOf(keyId, 74)))).to.equal('spend_limit_exceeded of the group');
+        await store.finish(running.requestId, newOutcome({ completedAtMs: clock.nowMs, costMicro: 3 }));
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 10 });
+      });
+
+      it('holds nothing more of a key that was deleted, and is charged what it has cost', async () => {
+        await capOf({ spendPerDayMicro: 100 });
+        const keyId = await makeKey(null);
+        const [ends, goes] = [await accepted(keyId, 30), await accepted(keyId, 30)];
+        await store.deleteKey(keyId);
+        await store.finish(ends.requestId, ended(9));
+        await store.discard(goes.requestId);
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 9 });
+      });
+
+      it('refuses every key while it is disabled', async () => {
+        await capOf({});
+        const keyId = await makeKey(await groupWith(null));
+        await store.updateGroup(WHOLE_GATEWAY, { isDisabled: true });
+        expect(await store.takeRate(keyId, 0)).to.deep.equal({ refused: 'invalid_api_key', ofGroup: WHOLE_GATEWAY });
+      });
+
+      if (engine.isShared) {
+        it('lets two processes have the last of it once', async () => {
+          const other = await open();
+          try {
+            await capOf({ spendPerMonthMicro: 100 });
+            const keys = await Promise.all(Array.from({ length: 8 }, () => makeKey(null)));
+            const answers = await Promise.all(
+              Array.from({ length: 80 }, (_, at) => (at % 2 === 0 ? store : other).accept(draftOf(pick(keys, at), 7))),
+            );
+            expect(answers.filter(({ kind }) => kind === 'accepted')).to.have.length(14);
+            expect(await other.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 98 });
+          } finally {
+            await other.close();
+          }
+        });
+
+        it('counts each request once that two processes begin and end while it is made', async () => {
+          const other = await open();
+          try {
+            const keys = await Promise.all(Array.from({ length: 8 }, () => makeKey(null)));
+            const runOne = async (at: number): Promise<void> => {
+              const one = at % 2 === 0 ? store : other;
+              const draft = draftOf(pick(keys, at), 7);
+              await one.accept(draft);
+              await one.finish(draft.requestId, ended(2));
+            };
+            const running = Array.from({ length: 200 }, (_, at) => runOne(at));
+            await running[60];
+            await capOf({ spendPerDayMicro: 1e6 });
+            await Promise.all(running);
+            expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 400 });
+          } finally {
+            await other.close();
+          }
+        });
+      }
     });
 
     if (engine.isShared) {
@@ -395,9 +487,9 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
       return draft;
     }
 
-    async function spend(keyId: KeyId, costMicro: number, model: string): Promise<void> {
+    async function spend(keyId: KeyId, costMicro: number, model: string, completedAtMs = NOON_MS): Promise<void> {
       const { requestId } = await accepted(keyId, 0, model);
-      await store.finish(requestId, ended(costMicro));
+      await store.finish(requestId, newOutcome({ completedAtMs, costMicro }));
     }
 
     async function ask(keyId: KeyId, tokens: number): Promise<string> {
@@ -421,9 +513,15 @@ function ended(costMicro: number) {
   return newOutcome({ completedAtMs: NOON_MS, costMicro });
 }
 
+function pick<Value>(values: readonly Value[], at: number): Value {
+  const value = values[at % values.length];
+  if (value === undefined) throw new Error('there is nothing to pick from');
+  return value;
+}
+
 function tell(acceptance: Acceptance): string {
   if (acceptance.kind !== 'refused') return acceptance.kind;
-  return acceptance.ofGroup === true ? `${acceptance.code} of the group` : acceptance.code;
+  return acceptance.ofGroup !== undefined ? `${acceptance.code} of the group` : acceptance.code;
 }
 
 async function codeThrown(call: Promise<unknown>): Promise<string | undefined> {

@@ -78,6 +78,7 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
           lastUsedAtMs: null,
           isOfPreviousSecret: false,
           group: null,
+          gateway: null,
         };
         expect(await store.createKey(draft)).to.deep.equal(made);
         expect(await store.findKey(draft.keyId)).to.deep.equal(made);

@@ -87,6 +87,7 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     lastUsedAtMs: null,
     isOfPreviousSecret: false,
     group: null,
+    gateway: null,
     ...overrides,
   };
 }

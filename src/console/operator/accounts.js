@@ -37,7 +37,11 @@ const CREDITS_FIELD = {
  */
 export function accountFields(isNew, page) {
   return [
-    { name: 'name', label: 'Name' },
+    {
+      name: 'name',
+      label: 'Name',
+      ...(page === null && { hint: '“whole gateway” has all keys, with spend limits only.' }),
+    },
     ...(page === null
       ? []
       : [{ name: 'group', label: 'Group', suggest: accountsOf(page, 'groups'), hint: 'Empty: none.' }]),

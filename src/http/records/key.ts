@@ -5,8 +5,8 @@ import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import { DAY_MS, toSeconds } from '../../core/time.ts';
-import type { AccountStore, StoredAccount, StoredKey, UsageRow } from '../../store/keys.ts';
-import type { OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
+import type { AccountStore, StoredAccount, StoredGroup, StoredKey, UsageRow } from '../../store/keys.ts';
+import type { OwnGroup, OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 
 export interface ShowKeyOptions {
@@ -30,22 +30,14 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
     const per = [dayMs, fromMs].every((ms) => ms % DAY_MS === 0) ? 'day' : 'hour';
     const rows = await accounts.listUsage({ caller: caller.identity, fromMs, untilMs: atMs + 1, per });
     const rates = await rateLimits.show(key.keyId);
-    const { group } = key;
-    const groupRates = group === null ? undefined : await rateLimits.show(group.groupId);
+    const groupRates = key.group === null ? NO_RATES : await rateLimits.show(key.group.groupId);
     res.json({
       object: 'key',
       ...describeKey(key),
       currency: prices.present?.currency ?? null,
       ...describeLimits(key, rates, atMs),
-      group:
-        group === null || groupRates === undefined
-          ? null
-          : {
-              id: group.groupId,
-              name: group.name,
-              ...describeFunds(group),
-              ...describeLimits(group, groupRates, atMs),
-            },
+      group: describeGroup(key.group, groupRates, atMs),
+      gateway: describeGroup(key.gateway, NO_RATES, atMs),
       prices: pricesFor(key, prices.present?.table),
       usage: { today: sumOf(rows.filter(({ startMs }) => startMs >= dayMs)), this_month: sumOf(rows) },
     } satisfies OwnKey);
@@ -62,6 +54,14 @@ function describeKey(key: StoredKey) {
     created_at: toSeconds(key.createdAtMs),
     ...describeFunds(key),
   };
+}
+
+const NO_RATES: RateLimitState = { resetMs: 0 };
+
+function describeGroup(group: StoredGroup | null, rates: RateLimitState, atMs: number): OwnGroup | null {
+  if (group === null) return null;
+  const { groupId: id, name } = group;
+  return { id, name, ...describeFunds(group), ...describeLimits(group, rates, atMs) };
 }
 
 function describeFunds(account: StoredAccount) {

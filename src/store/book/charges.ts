@@ -1,4 +1,5 @@
 import type { GroupId, KeyId, RequestId } from '../../contract/ids.ts';
+import { isGroupId, WHOLE_GATEWAY } from '../../core/ids.ts';
 import type { Hold, Refusal } from '../keys.ts';
 import { refund, refusalOf, reserve, settle } from './funds.ts';
 import {
@@ -19,7 +20,7 @@ type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
 export interface CountedRow {
   readonly refused: RateRefusal | null;
-  readonly ofGroup: boolean;
+  readonly ofGroup: GroupId | null;
   readonly rates: RateStanding | null;
 }
 
@@ -27,17 +28,17 @@ export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
   | { readonly kind: 'accepted'; readonly rates: RateStanding | null }
   | { readonly kind: 'late'; readonly rates: null }
-  | { readonly kind: Refusal; readonly ofGroup: boolean; readonly rates: RateStanding | null };
+  | { readonly kind: Refusal; readonly ofGroup: GroupId | null; readonly rates: RateStanding | null };
 
 type Held = NotHeld<Refusal> | { readonly key: Account; readonly rates: RateStanding | null };
 
-type Payers = readonly [key: Account] | readonly [key: Account, group: Account];
+type Payers = readonly [key: Account, ...groups: Account[]];
 
 export type Charges = ReturnType<typeof prepareCharges>;
 
 interface NotHeld<Why> {
   readonly refused: Why;
-  readonly ofGroup: boolean;
+  readonly ofGroup: GroupId | null;
   readonly rates: RateStanding | null;
 }
 
@@ -49,7 +50,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     if ('refused' in payers) return payers;
     for (const payer of payers) {
       const refused = refusalOf(payer, payer, hold, calendar.at(atMs));
-      if (refused !== undefined) return { refused, ofGroup: isGroup(payer), rates: null };
+      if (refused !== undefined) return { refused, ofGroup: groupOf(payer), rates: null };
     }
     for (const payer of payers) {
       if (hold.heldMicro > 0) funds.write(payer.seq, reserve(payer, hold.heldMicro));
@@ -61,7 +62,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
 
   function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
     const payers = findUsable(keyId, tokens, atMs);
-    return 'refused' in payers ? payers : { refused: null, ofGroup: false, rates: count(payers, tokens, atMs) };
+    return 'refused' in payers ? payers : { refused: null, ofGroup: null, rates: count(payers, tokens, atMs) };
   }
 
   function correctRate(record: BegunRow, correction: RateCorrection | null): void {
@@ -79,18 +80,18 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     ofRecord?: GroupId | null,
   ): Payers | NotHeld<RateRefusal> {
     const key = funds.find(keyId);
-    if (key === undefined) return { refused: 'invalid_api_key', ofGroup: false, rates: null };
+    if (key === undefined) return { refused: 'invalid_api_key', ofGroup: null, rates: null };
     const groupId = ofRecord === undefined ? key.groupId : ofRecord;
     const group = groupId === null ? undefined : funds.find(groupId);
-    if (groupId !== null && group === undefined) return { refused: 'invalid_api_key', ofGroup: true, rates: null };
-    const payers: Payers = group === undefined ? [key] : [key, group];
+    if (groupId !== null && group === undefined) return { refused: 'invalid_api_key', ofGroup: groupId, rates: null };
+    const payers: Payers = [key, ...[group, funds.find(WHOLE_GATEWAY)].filter((payer) => payer !== undefined)];
     const unusable = payers.find((payer) => !isUsable(payer, atMs));
-    if (unusable !== undefined) return { refused: 'invalid_api_key', ofGroup: isGroup(unusable), rates: null };
+    if (unusable !== undefined) return { refused: 'invalid_api_key', ofGroup: groupOf(unusable), rates: null };
     const full = payers.find((payer) => {
       return exceededBy(tokens, payer, countsAt(payer, payer.clockMs ?? atMs)) !== undefined;
     });
     if (full === undefined) return payers;
-    return { refused: 'rate_limit_exceeded', ofGroup: isGroup(full), rates: standingOfAll(payers, atMs) };
+    return { refused: 'rate_limit_exceeded', ofGroup: groupOf(full), rates: standingOfAll(payers, atMs) };
   }
 
   function count(payers: Payers, tokens: number, atMs: number): RateStanding | null {
@@ -115,7 +116,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     if (record.key === null || (heldMicro === 0 && costMicro === 0)) return;
     for (const account of payersOf(record)) {
       const { seq: key, balanceMicro } = account;
-      const settled = settle(account, { heldMicro, costMicro, today: calendar.at(atMs) });
+      const settled = settle(account, { heldMicro: heldBy(account, heldMicro), costMicro, today: calendar.at(atMs) });
       funds.write(key, settled.funds);
       if (balanceMicro === null) continue;
       const entry = { key, requestId: record.requestId, createdAtMs: atMs };
@@ -141,15 +142,21 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
 
   /** Either may have been deleted meanwhile, with its ledger. */
   function payersOf({ key, groupId }: BegunRow): readonly Account[] {
-    const payers = [key === null ? undefined : funds.of(key), groupId === null ? undefined : funds.find(groupId)];
-    return payers.filter((payer) => payer !== undefined);
+    if (key === null) return [];
+    const groups = [groupId === null ? undefined : funds.find(groupId), funds.find(WHOLE_GATEWAY)];
+    return [funds.of(key), ...groups].filter((payer) => payer !== undefined);
   }
 
   return { takeHold, settleHold, end, undoEnd, takeRate, correctRate };
 }
 
-function isGroup({ seq }: Account): boolean {
-  return seq < 0;
+function groupOf({ id }: Account): GroupId | null {
+  return isGroupId(id) ? id : null;
+}
+
+/** A gateway that does not know the group of all keys may have held nothing there. */
+function heldBy({ id, heldMicro }: Account, ofRecordMicro: number): number {
+  return id === WHOLE_GATEWAY ? Math.min(heldMicro, ofRecordMicro) : ofRecordMicro;
 }
 
 function isUsable({ isDisabled, expiresAtMs }: Account, atMs: number): boolean {

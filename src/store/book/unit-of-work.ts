@@ -72,6 +72,7 @@ export interface AccountReader {
 export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   const accounts = new Map<number, Account>();
   const keys = new Map<AccountId, number>();
+  const missing = new Set<AccountId>();
   const changed = new Set<number>();
   const usage = new Map<string, UsageSumRow>();
   const groupUsage = new Map<string, GroupUsageRow>();
@@ -80,6 +81,7 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   function add(account: Account): Account {
     accounts.set(account.seq, account);
     keys.set(account.id, account.seq);
+    missing.delete(account.id);
     return account;
   }
 
@@ -111,7 +113,12 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     add,
     funding: {
       of: (key) => accounts.get(key) ?? addFound(reader.of(key)),
-      find: (id) => accounts.get(keys.get(id) ?? 0) ?? addFound(reader.find(id)),
+      find(id) {
+        if (missing.has(id)) return undefined;
+        const account = accounts.get(keys.get(id) ?? 0) ?? addFound(reader.find(id));
+        if (account === undefined) missing.add(id);
+        return account;
+      },
       write: change,
       count: change,
       enter(entry) {
@@ -127,7 +134,7 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
         sums: sorted(usage),
         groupSums: sorted(groupUsage),
       };
-      for (const page of [accounts, keys, changed, usage, groupUsage]) page.clear();
+      for (const page of [accounts, keys, missing, changed, usage, groupUsage]) page.clear();
       entries = [];
       return changes;
     },

@@ -225,7 +225,7 @@ function toPaidDecision(row: PaidRow): Decision {
   const rates = toRates(row.rates);
   if (row.kind === 'late') throw tooLate();
   if (row.kind === 'accepted') return { kind: 'accepted', ...rates };
-  return { kind: 'refused', code: row.kind, ...rates, ...(row.ofGroup && { ofGroup: true }) };
+  return { kind: 'refused', code: row.kind, ...rates, ...(row.ofGroup !== null && { ofGroup: row.ofGroup }) };
 }
 
 function tooLate(): ApiError {

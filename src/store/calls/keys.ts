@@ -1,6 +1,7 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
 import type { Calendar, CalendarDay } from '../calendar.ts';
 import { ApiError } from '../../core/errors.ts';
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
 import { checkAmount } from '../book/funds.ts';
 import type { LedgerPlace } from '../book/ledger.ts';
@@ -25,11 +26,11 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
   const today = (): CalendarDay => calendar.at(clock());
 
   async function toKeys(rows: readonly KeyRow[]): Promise<readonly StoredKey[]> {
-    const groupIds = [...new Set(rows.flatMap(({ groupId }) => groupId ?? []))];
+    const groupIds = [...new Set(rows.flatMap(toGroupIds))];
     const found = groupIds.length === 0 ? [] : await queue.call(['findGroups', groupIds], LOOKUP);
     const groups = new Map(found.map((group) => [group.groupId, group]));
     const day = today();
-    return rows.map((row) => toStoredKey(row, row.groupId === null ? undefined : groups.get(row.groupId), day));
+    return rows.map((row) => toStoredKey(row, groups, day));
   }
 
   async function toKey(row: KeyRow | null): Promise<StoredKey | undefined> {
@@ -115,7 +116,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
     async createGroup(draft) {
       if (draft.creditsMicro !== null) checkAmount(draft.creditsMicro);
       const undo = ['deleteGroup', draft.groupId] as const;
-      const row = refuseConflict('group', await queue.call(['createGroup', toGroupDraftRow(draft)], { undo }));
+      const row = refuseConflict('group', await queue.call(['createGroup', toGroupDraftRow(draft), today()], { undo }));
       return toStoredGroup(row, today());
     },
     findGroup,
@@ -141,7 +142,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
     async takeRate(keyId, tokens) {
       checkAmount(tokens);
       const { refused, ofGroup, rates } = await queue.call(['takeRate', keyId, tokens, clock()]);
-      return { ...(refused !== null && { refused }), ...(ofGroup && { ofGroup }), ...toRates(rates) };
+      return { ...(refused !== null && { refused }), ...(ofGroup !== null && { ofGroup }), ...toRates(rates) };
     },
     async findRate(accountId) {
       return toRates(await queue.call(['findRate', accountId, clock()], LOOKUP)).rates;
@@ -151,6 +152,10 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
     },
     listAccepted: (sinceMs) => queue.call(['listAccepted', sinceMs], LOOKUP),
   };
+}
+
+function toGroupIds({ groupId, isCapped }: KeyRow): readonly GroupId[] {
+  return [...(groupId === null ? [] : [groupId]), ...(isCapped === 1 ? [WHOLE_GATEWAY] : [])];
 }
 
 /** Returns an object to spread; empty for a key without limits per minute. */

@@ -1,6 +1,7 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { GroupRow } from '../rows/keys.ts';
-import { GROUP_UPDATES } from '../sql/accounts.ts';
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import { GROUP_UPDATES, wholeSince } from '../sql/accounts.ts';
 import { findSeq, LOCK_NAMES, NOTE_DELETED } from './keys.ts';
 import type { Connection, Statement } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
@@ -14,6 +15,9 @@ const LOCK: Statement = {
   name: 'lock_group_to_delete',
   text: 'SELECT FROM groups WHERE group_id = $1 FOR UPDATE',
 };
+
+// Nobody takes or settles a hold while those that there are are counted.
+const STOP_RECORDS: Statement = { name: 'stop_records', text: 'LOCK TABLE requests IN EXCLUSIVE MODE' };
 
 const FIND_MEMBER: Statement = { name: 'find_key_of_group', text: 'SELECT FROM keys WHERE group_id = $1 LIMIT 1' };
 
@@ -43,10 +47,12 @@ async function isTaken(connection: Connection, name: string, groupId: GroupId): 
 }
 
 export const GROUP_CHANGES: RemoteChanges<'createGroup' | 'updateGroup' | 'deleteGroup'> = {
-  async createGroup(connection, draft) {
+  async createGroup(connection, draft, today) {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
+    if (groupId === WHOLE_GATEWAY) await connection.rows(STOP_RECORDS);
     if (await isTaken(connection, name, groupId)) return { result: 'name taken' };
     const [row] = await connection.rows<GroupRow>(ACCOUNTS.insertGroup, { ...draft });
+    if (groupId === WHOLE_GATEWAY) await connection.changes(ACCOUNTS.countWhole, wholeSince(today));
     const unit = openLockedUnit(connection);
     const account = await unit.loadById(groupId);
     if (row === undefined || account === undefined) throw new Error('a group that was inserted was not found');

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../contract/ids.ts';
-import { isGroupId } from '../../core/ids.ts';
+import { isGroupId, WHOLE_GATEWAY } from '../../core/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import {
   GROUP_ACCOUNT_COLUMNS,
@@ -17,7 +17,7 @@ import { toJson, type Connection, type Statement } from './pool.ts';
 export interface LockedUnitOfWork extends OpenUnit {
   /**
    * Locks keys, then groups, each in the order of `seq`, so that transactions do not deadlock. A key
-   * that is named by its id brings its group.
+   * that is named by its id brings its group, and any key the group of all.
    */
   load(accounts: AccountsToLoad): Promise<void>;
   loadById(id: AccountId): Promise<Account | undefined>;
@@ -31,13 +31,14 @@ export interface AccountsToLoad {
 }
 
 /** Rates are counted by the clock of the database. */
-export type LockedAccount = Account & { readonly clockMs: number };
+export type LockedAccount = Account & { readonly clockMs: number; readonly isCapped?: boolean };
 
 export const CLOCK_MS = 'floor(extract(epoch FROM clock_timestamp()) * 1000) AS "clockMs"';
 
 const LOCK_KEYS: Statement = {
   name: 'lock_keys',
-  text: `SELECT ${KEY_ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE seq = ANY($1::bigint[]) OR key_id = ANY($2::text[])
+  text: `SELECT ${KEY_ACCOUNT_COLUMNS}, ${CLOCK_MS}, EXISTS (SELECT FROM groups WHERE group_id = '${WHOLE_GATEWAY}') AS "isCapped"
+    FROM keys WHERE seq = ANY($1::bigint[]) OR key_id = ANY($2::text[])
     ORDER BY seq FOR NO KEY UPDATE`,
 };
 
@@ -116,9 +117,14 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
   // An account that was not loaded counts as missing.
   const unit = openUnitOfWork({ of: () => undefined, find: () => undefined });
 
-  async function lock(statement: Statement, values: readonly (readonly unknown[])[]): Promise<readonly Account[]> {
+  async function lock(
+    statement: Statement,
+    values: readonly (readonly unknown[])[],
+  ): Promise<readonly LockedAccount[]> {
     if (values.every(({ length }) => length === 0)) return [];
-    return (await connection.rows<LockedAccount>(statement, values)).map((account) => unit.add(account));
+    const accounts = await connection.rows<LockedAccount>(statement, values);
+    for (const account of accounts) unit.add(account);
+    return accounts;
   }
 
   async function load({ records = [], accountIds = [] }: AccountsToLoad): Promise<void> {
@@ -128,7 +134,11 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
     const locked = await lock(LOCK_KEYS, [[...new Set(keys)], [...new Set(keyIds)]]);
     const named = new Set<AccountId>(keyIds);
     const brought = locked.flatMap(({ id, groupId }) => (groupId !== null && named.has(id) ? groupId : []));
-    await lock(LOCK_GROUPS, [[...new Set([...groupIds, ...namedGroups, ...brought])]]);
+    const found = new Set(locked.map(({ seq }) => seq));
+    // A key that was deleted meanwhile cannot say it.
+    const isCapped = locked.some((account) => account.isCapped) || keys.some((key) => !found.has(key));
+    const whole = isCapped ? [WHOLE_GATEWAY] : [];
+    await lock(LOCK_GROUPS, [[...new Set([...groupIds, ...namedGroups, ...brought, ...whole])]]);
   }
 
   return {

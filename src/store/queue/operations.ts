@@ -1,6 +1,7 @@
 import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
 import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
+import type { CalendarDay } from '../calendar.ts';
 import type { RecordStatus } from '../store.ts';
 import type { ClaimRow, SpendingRow, SpendingStep } from '../rows/alerts.ts';
 import type { CountedRow, PaidRow } from '../book/charges.ts';
@@ -74,7 +75,8 @@ export interface Operations {
   /** Later pruning drops the ledger in small steps. */
   deleteKeys(keyIds: readonly KeyId[]): number;
 
-  createGroup(draft: GroupDraftRow): GroupRow | Conflict;
+  /** The group of all keys begins with what they have spent since this day, its week and its month began. */
+  createGroup(draft: GroupDraftRow, today: CalendarDay): GroupRow | Conflict;
   findGroups(groupIds: readonly GroupId[]): readonly GroupRow[];
   listGroups(limit: number, after: GroupId | null, filter: GroupFilter): readonly GroupRow[] | null;
   updateGroup(groupId: GroupId, change: GroupChange): GroupRow | Conflict | null;

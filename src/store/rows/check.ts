@@ -1,3 +1,4 @@
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { formatAmount } from '../../core/money/decimal.ts';
 
 export interface DatabaseCheck {
@@ -26,6 +27,9 @@ export const SELECT_WRONG_HOLDS = `
     UNION ALL
     SELECT -groups.seq, sum(requests.held_micro) FROM requests JOIN groups ON groups.group_id = requests.group_id
     WHERE owner IS NOT NULL GROUP BY groups.seq
+    UNION ALL
+    SELECT (SELECT -seq FROM groups WHERE group_id = '${WHOLE_GATEWAY}'), sum(held_micro) FROM requests
+    WHERE owner IS NOT NULL AND key IS NOT NULL
   ) AS holds ON holds.key = accounts.seq
   WHERE held_micro <> coalesce(held, 0) LIMIT ${MAX_PROBLEMS}`;
 

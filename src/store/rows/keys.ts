@@ -11,6 +11,7 @@ import type {
   StoredGroup,
   StoredKey,
 } from '../keys.ts';
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { spentAt, type Funds } from '../book/funds.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,6 +34,8 @@ export interface KeyRow extends AccountRow {
   /** Of the secret under which its hash lies; null is not known. */
   readonly mark: string | null;
   readonly isOfPrevious: 0 | 1;
+  /** Whether there is a group of all keys. */
+  readonly isCapped: 0 | 1;
 }
 
 export interface GroupRow extends AccountRow {
@@ -54,7 +57,9 @@ export const NAMES_OF_PREVIOUS = `SELECT name FROM keys WHERE ${IS_OF_PREVIOUS} 
 
 export const KEY_COLUMNS = `key_id AS "keyId", group_id AS "groupId", prefix, former_until_ms AS "formerUntilMs", mark,
   (SELECT max(usage.hour) FROM usage WHERE usage.caller = keys.key_id) AS "lastHour",
-  CASE WHEN ${IS_OF_PREVIOUS} THEN 1 ELSE 0 END AS "isOfPrevious", ${ACCOUNT_COLUMNS}`;
+  CASE WHEN ${IS_OF_PREVIOUS} THEN 1 ELSE 0 END AS "isOfPrevious",
+  CASE WHEN EXISTS (SELECT 1 FROM groups WHERE groups.group_id = '${WHOLE_GATEWAY}') THEN 1 ELSE 0 END AS "isCapped",
+  ${ACCOUNT_COLUMNS}`;
 
 export const GROUP_COLUMNS = `group_id AS "groupId", ${ACCOUNT_COLUMNS},
   (SELECT count(*) FROM keys WHERE keys.group_id = groups.group_id) AS keys`;
@@ -135,8 +140,9 @@ export const CHANGED_GROUP_COLUMNS: Changes<GroupChange> = {
 
 export const CHANGED_COLUMNS: Changes<KeyChange> = { ...CHANGED_GROUP_COLUMNS, group_id: (change) => change.groupId };
 
-/** Returns the key as it is on this day. `group` is the group that it belongs to. */
-export function toStoredKey(row: KeyRow, group: GroupRow | undefined, today: CalendarDay): StoredKey {
+/** Returns the key as it is on this day, with its group and the one of all keys from `groups`. */
+export function toStoredKey(row: KeyRow, groups: ReadonlyMap<GroupId, GroupRow>, today: CalendarDay): StoredKey {
+  const toGroup = (group: GroupRow | undefined) => (group === undefined ? null : toStoredGroup(group, today));
   const { keyId, prefix, formerUntilMs, lastHour, isOfPrevious } = row;
   return {
     keyId,
@@ -145,7 +151,8 @@ export function toStoredKey(row: KeyRow, group: GroupRow | undefined, today: Cal
     formerUntilMs,
     lastUsedAtMs: lastHour === null ? null : lastHour * HOUR_MS,
     isOfPreviousSecret: isOfPrevious === 1,
-    group: group === undefined ? null : toStoredGroup(group, today),
+    group: row.groupId === null ? null : toGroup(groups.get(row.groupId)),
+    gateway: toGroup(groups.get(WHOLE_GATEWAY)),
   };
 }
 

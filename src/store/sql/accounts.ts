@@ -1,3 +1,6 @@
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import { HOUR_MS } from '../../core/time.ts';
+import type { CalendarDay } from '../calendar.ts';
 import type { GroupChange, KeyChange } from '../keys.ts';
 import { ENTRY_COLUMNS } from '../book/ledger.ts';
 import { CHANGED_COLUMNS, CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS } from '../rows/keys.ts';
@@ -8,6 +11,15 @@ const DRAFT_COLUMNS = `name, created_at_ms, expires_at_ms, models, requests_per_
   spend_per_day_micro, spend_per_week_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms`;
 const DRAFT_VALUES = `:name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
   :spendPerDayMicro, :spendPerWeekMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs`;
+
+const SPENT = (from: string) => `(SELECT coalesce(sum(cost_micro), 0) FROM usage WHERE hour >= :${from})`;
+
+/** Returns the values of `countWhole`. Usage is counted by the hour, so that a day may begin within one. */
+export function wholeSince({ day, week, month, ...today }: CalendarDay) {
+  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS);
+  const [dayHour, weekHour] = [hourOf(today.startsAtMs), hourOf(today.weekStartsAtMs)];
+  return { groupId: WHOLE_GATEWAY, day, week, month, dayHour, weekHour, monthHour: hourOf(today.monthStartsAtMs) };
+}
 
 export function accountStatements({ contains }: Dialect) {
   const keysWhere = (condition: string): string => `
@@ -44,6 +56,15 @@ export function accountStatements({ contains }: Dialect) {
     findNamedGroup: 'SELECT 1 AS found FROM groups WHERE name = :name AND group_id <> :groupId',
     insertGroup: `
       INSERT INTO groups (group_id, ${DRAFT_COLUMNS}) VALUES (:groupId, ${DRAFT_VALUES}) RETURNING ${GROUP_COLUMNS}`,
+
+    /** The requests of all keys that run now, and what has ended in these times. */
+    countWhole: `
+      UPDATE groups SET day = :day, week = :week, month = :month,
+        held_micro = (SELECT coalesce(sum(requests.held_micro), 0) FROM requests
+          WHERE requests.owner IS NOT NULL AND requests.key IS NOT NULL),
+        day_spent_micro = ${SPENT('dayHour')}, week_spent_micro = ${SPENT('weekHour')},
+        month_spent_micro = ${SPENT('monthHour')}
+      WHERE group_id = :groupId`,
 
     noteFundedKey: 'UPDATE keys SET funded_micro = :fundedMicro, funded_at_ms = :atMs WHERE seq = :seq',
     noteFundedGroup: `

@@ -2,7 +2,9 @@ import type { GroupChange } from '../keys.ts';
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
 import type { Conflict, GroupDraftRow, GroupFilter, GroupRow } from '../rows/keys.ts';
-import { GROUP_UPDATES } from '../sql/accounts.ts';
+import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import type { CalendarDay } from '../calendar.ts';
+import { GROUP_UPDATES, wholeSince } from '../sql/accounts.ts';
 import { prepareNamed } from './named.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 import { ACCOUNTS } from './statements.ts';
@@ -11,10 +13,13 @@ export function prepareGroups(database: Database, funding: Funding) {
   const insert = prepareNamed<GroupDraftRow, GroupRow>(database, ACCOUNTS.insertGroup);
   const selectNamed = prepareNamed<{ name: string; groupId: GroupId }>(database, ACCOUNTS.findNamedGroup);
 
-  function createGroup(draft: GroupDraftRow): GroupRow | Conflict {
+  const countWhole = prepareNamed<ReturnType<typeof wholeSince>>(database, ACCOUNTS.countWhole);
+
+  function createGroup(draft: GroupDraftRow, today: CalendarDay): GroupRow | Conflict {
     const { groupId, name, createdAtMs, creditsMicro } = draft;
     if (selectNamed.get({ name, groupId }) !== undefined) return 'name taken';
     const row = insert.get(draft);
+    if (groupId === WHOLE_GATEWAY) countWhole.run(wholeSince(today));
     const account = funding.find(groupId);
     if (row === undefined || account === undefined) throw new Error('a group that was inserted was not found');
     funding.enter({ key: account.seq, kind: 'grant', amountMicro: creditsMicro ?? 0, createdAtMs });

@@ -70,6 +70,7 @@ describe('GET /api/v1/key', () => {
       spent: { today: 0, this_week: 0, this_month: 0 },
       currency: 'USD',
       group: null,
+      gateway: null,
       rate_limits: { requests_per_minute: null, tokens_per_minute: null },
       spend_limits: { per_day: null, per_week: null, per_month: null },
       usage: { today: none, this_month: none },

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { WHOLE_GATEWAY } from '../../../src/core/ids.ts';
 import { array, assert, constantFrom, nat, oneof, option, property, record } from 'fast-check';
-import type { KeyId, RequestId } from '../../../src/contract/ids.ts';
+import type { AccountId, KeyId, RequestId } from '../../../src/contract/ids.ts';
 import { prepareCharges } from '../../../src/store/book/charges.ts';
 import { decide, neededBy, type Change } from '../../../src/store/book/changes.ts';
 import { UTC } from '../../../src/core/time.ts';
@@ -70,6 +71,11 @@ class Table {
 
   addKey(seq: number, balanceMicro: number | null): KeyId {
     const id = newKeyId();
+    this.addAccount(seq, id, balanceMicro);
+    return id;
+  }
+
+  addAccount(seq: number, id: AccountId, balanceMicro: number | null): void {
     const noLimits = {
       spendPerDayMicro: null,
       spendPerWeekMicro: null,
@@ -89,7 +95,6 @@ class Table {
     const nothingCounted = { minute: 0, minuteRequests: 0, minuteTokens: 0 };
     const rest = { groupId: null, isDisabled: 0, expiresAtMs: null, balanceMicro } as const;
     this.accounts.set(seq, { id, seq, ...rest, ...noLimits, ...nothingSpent, ...nothingCounted });
-    return id;
   }
 
   account(seq: number): Account {
@@ -123,6 +128,16 @@ describe('the book', () => {
     const [result] = table.apply([acceptPaid(newRequestId(), 101)]);
     expect(result).to.include({ kind: 'insufficient_credits' });
     expect(table.records).to.have.property('size', 0);
+  });
+
+  it('takes no more from the holds of all keys than is there, because an older gateway holds nothing for them', () => {
+    const [ofOlder, own] = [newRequestId(), newRequestId()];
+    table.apply([acceptPaid(ofOlder, 30)]);
+    table.addAccount(-1, WHOLE_GATEWAY, null);
+    table.apply([acceptPaid(own, 20), finish(ofOlder, 5)]);
+    expect(table.account(-1)).to.include({ heldMicro: 0, daySpentMicro: 5 });
+    table.apply([finish(own, 2)]);
+    expect(table.account(-1)).to.include({ heldMicro: 0, daySpentMicro: 7 });
   });
 
   it('refuses the repetition of a refused request alike', () => {

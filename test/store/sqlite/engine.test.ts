@@ -37,7 +37,7 @@ describe('the engine', () => {
   const resultsOf = (reply: Reply): readonly unknown[] => ('results' in reply ? reply.results : [reply.failure.reason]);
 
   function fundsOf(row: unknown): readonly (number | null)[] {
-    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, undefined, createCalendar(UTC).at(1));
+    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, new Map(), createCalendar(UTC).at(1));
     return [balanceMicro, heldMicro];
   }
 
@@ -139,7 +139,7 @@ describe('the engine', () => {
     const results = resultsOf(engine.run('write', [accept(), accept()]));
     expect(results).to.deep.equal([
       { kind: 'accepted', rates: null },
-      { kind: 'insufficient_credits', ofGroup: false, rates: null },
+      { kind: 'insufficient_credits', ofGroup: null, rates: null },
     ]);
   });
 
