@@ -7,7 +7,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, proxyFailure, timedOut, type ConnectionPhase } from './connection-failures.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
-import { createReuse, createReusedClient, type Reuse } from './reuse.ts';
+import { createReuse, createReusedClient, MAX_AGE_MS, type Reuse } from './reuse.ts';
 
 /** Parts that follow each other are not joined, since they may be large. */
 export type RequestBody = string | Buffer | readonly Uint8Array[];
@@ -48,8 +48,6 @@ export interface BackendConnection {
 const PIECE_BYTES = 2 * 1024 * 1024;
 /** Node makes 32 reads of 64 KiB in one turn of the event loop. After so much others have their turn. */
 const TURN_BYTES = 128 * 1024;
-/** What balances connections behind one address gets to decide again. A request that runs is not cut. */
-const MAX_AGE_MS = 300_000;
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

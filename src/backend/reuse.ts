@@ -21,8 +21,12 @@ interface WatchedConnection {
   ended(headers: ReplyHeaders, giveBack: () => void): void;
   /** `byBackend` says that the backend closed it, before anything came of another answer. */
   closed(byBackend: boolean): void;
+  /** No request should follow. */
+  isOld(): boolean;
 }
 
+/** What balances connections behind one address gets to decide again. A request that runs is not cut. */
+export const MAX_AGE_MS = 300_000;
 /** A closing that is this late has other reasons than the end of the answer. */
 const PROOF_MS = 250;
 /** After a connection was closed early. The server may have been about to end, or only some behind this address close early. */
@@ -34,6 +38,7 @@ export function createReuse(): Reuse {
   let closedEarlyAtMs = -Infinity;
   return {
     watch() {
+      const madeAtMs = performance.now();
       let ended: { readonly framing: keyof typeof lasts; readonly atMs: number } | undefined;
       let giveBack: (() => void) | undefined;
       let proof: NodeJS.Timeout | undefined;
@@ -45,6 +50,7 @@ export function createReuse(): Reuse {
       }
 
       return {
+        isOld: () => performance.now() - madeAtMs >= MAX_AGE_MS,
         ended(headers, whenUsable) {
           const framing = headers['transfer-encoding'] === undefined ? 'sized' : 'chunked';
           ended = { framing, atMs: performance.now() };
@@ -131,7 +137,13 @@ export function watchAgent(agent: HttpAgent, reuse: Reuse): { answered(answer: I
     const headers = answers.get(socket);
     answers.delete(socket);
     idle.add(socket);
+    const connection = connections.get(socket);
     const giveBack = (): void => {
+      if (connection?.isOld() === true) {
+        // The backend has not closed it.
+        idle.delete(socket);
+        return void socket.destroy();
+      }
       socket.off('error', refuse).off('data', refuse);
       free?.call(agent, socket, options);
       // It has as many as it keeps.
@@ -140,7 +152,6 @@ export function watchAgent(agent: HttpAgent, reuse: Reuse): { answered(answer: I
     // Node does the same for those that it keeps: what comes now belongs to no request.
     const refuse = (): unknown => socket.destroy();
     socket.on('error', refuse).on('data', refuse);
-    const connection = connections.get(socket);
     if (headers === undefined || connection === undefined) giveBack();
     else connection.ended(headers, () => setImmediate(giveBack));
   });

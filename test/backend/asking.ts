@@ -35,7 +35,9 @@ export function completion(content: string): ChatChunk {
 }
 
 /** What is known of a backend whose connections last. */
-const LASTING: Reuse = { watch: () => ({ ended: (_headers, giveBack) => giveBack(), closed: () => {} }) };
+const LASTING: Reuse = {
+  watch: () => ({ ended: (_headers, giveBack) => giveBack(), closed: () => {}, isOld: () => false }),
+};
 
 /** Waits long, since only a test of a limit is about time; it sets its own. */
 export function connectTo(

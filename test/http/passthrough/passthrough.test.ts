@@ -21,6 +21,7 @@ import { observe } from '../../support/observe.ts';
 import { routeChat } from '../../../src/requests/preparation/route.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { passUntil, useHeldTime } from '../../support/held-time.ts';
+import { useJumps } from '../../support/jump-time.ts';
 import { kernelMayTake } from '../../support/kernel.ts';
 import { AT_ONCE_MS, allArrived, until, untilSteady } from '../../support/time.ts';
 
@@ -158,6 +159,22 @@ describe('passthrough', () => {
     expect(body.error).to.have.all.keys('message', 'type', 'param', 'code');
     return { status: response.status, ...body.error };
   }
+
+  describe('for five minutes', () => {
+    const jump = useJumps();
+
+    it('uses a connection again, so that what balances connections decides again', async () => {
+      await open();
+      for (const aheadMs of [0, 299_000, 1000, 0, 0]) {
+        backend.reply({ json: COMPLETION });
+        jump(aheadMs);
+        expect((await chat('{"model":"m"}')).status).to.equal(200);
+        await allArrived();
+      }
+      // The third request ends when its connection is old.
+      expect(backend.requests.map(({ connection }) => connection)).to.deep.equal([0, 0, 0, 1, 1]);
+    });
+  });
 
   describe('on its way to the backend', () => {
     for (const prefix of ['/v1', '/api/v1']) {
