@@ -35,7 +35,10 @@ export function createBackendRoutes({ backends, keyOwner, listBackends }: Backen
 
 /** Returns the backends as schemas/admin.json has them. */
 export function describeBackends(states: readonly BackendState[], nowMs: number): readonly AdminBackend[] {
-  return states.map(({ spec, state, restMs, reason, ...counts }) => {
+  const until = ({ state, restMs }: Pick<BackendState, 'state' | 'restMs'>) =>
+    state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null;
+  return states.map(({ spec, addresses, ...rest }) => {
+    const { state, restMs, reason, ...counts } = rest;
     const { running, waiting, answered, failed, cancelled, rests } = counts;
     return {
       object: 'backend',
@@ -46,8 +49,14 @@ export function describeBackends(states: readonly BackendState[], nowMs: number)
       weight: spec.weight,
       max_concurrent: spec.maxConcurrent,
       state,
-      resting_until: state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null,
+      resting_until: until({ state, restMs }),
       reason,
+      addresses: addresses.map((each) => ({
+        address: each.address,
+        state: each.state,
+        resting_until: until(each),
+        reason: each.reason,
+      })),
       running,
       waiting,
       answered,
@@ -71,12 +80,21 @@ export function joinBackends(lists: readonly (readonly AdminBackend[])[]): reado
 /** The worst is the last. */
 const STATES: readonly AdminBackend['state'][] = ['draining', 'up', 'trial', 'resting'];
 
-function join(one: AdminBackend, other: AdminBackend): AdminBackend {
+function worstOf<Resting extends Pick<AdminBackend, 'state' | 'resting_until'>>(one: Resting, other: Resting): Resting {
   const worst = STATES.indexOf(other.state) > STATES.indexOf(one.state) ? other : one;
   const latest = Math.max(one.resting_until ?? 0, other.resting_until ?? 0);
+  return { ...worst, resting_until: latest === 0 ? null : latest };
+}
+
+function join(one: AdminBackend, other: AdminBackend): AdminBackend {
+  const addresses = new Map(one.addresses.map((each) => [each.address, each]));
+  for (const each of other.addresses) {
+    const known = addresses.get(each.address);
+    addresses.set(each.address, known === undefined ? each : worstOf(known, each));
+  }
   return {
-    ...worst,
-    resting_until: latest === 0 ? null : latest,
+    ...worstOf(one, other),
+    addresses: [...addresses.values()],
     running: one.running + other.running,
     waiting: one.waiting + other.waiting,
     answered: one.answered + other.answered,

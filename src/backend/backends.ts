@@ -62,16 +62,21 @@ export interface BackendChange extends RestChange {
   readonly model?: string;
 }
 
-export interface BackendState extends Counts {
+export interface BackendState extends Counts, RestingState {
   readonly spec: BackendSpec;
+  /** Those of its name, if it has several. */
+  readonly addresses: readonly (RestingState & { readonly address: string })[];
+  readonly running: number;
+  /** Requests that wait for a place here or elsewhere. */
+  readonly waiting: number;
+}
+
+interface RestingState {
   /** `draining` is no longer in the list, and its last requests run. */
   readonly state: RestState['kind'] | 'draining';
   /** Until it may be tried again. */
   readonly restMs: number;
   readonly reason: ErrorCode | null;
-  readonly running: number;
-  /** Requests that wait for a place here or elsewhere. */
-  readonly waiting: number;
 }
 
 /** How the requests at a backend have ended. */
@@ -385,12 +390,14 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
           .toSorted((one, other) => one.rests.own.waitMs() - other.rests.own.waitMs());
         const best = open.find(({ rests }) => rests.own.state === 'up') ?? open[0] ?? replicas[0];
         if (best === undefined) throw new Error('a group has a replica');
-        const { own } = best.rests;
         return {
           spec: best.spec,
-          state: open.length === 0 ? 'draining' : own.state,
-          restMs: own.waitMs(),
-          reason: own.reason,
+          ...restingOf(best),
+          ...(open.length === 0 && { state: 'draining' }),
+          addresses: open.flatMap((replica) => {
+            const { address } = replica.spec;
+            return address === undefined ? [] : { address, ...restingOf(replica) };
+          }),
           ...counts,
           running: replicas.reduce((sum, { places }) => sum + places.running, 0),
           waiting: Math.max(...replicas.map((replica) => queue.count(replica))),
@@ -415,6 +422,10 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
     },
   };
+}
+
+function restingOf({ rests: { own } }: Backend): RestingState {
+  return { state: own.state, restMs: own.waitMs(), reason: own.reason };
 }
 
 function sumOf(pools: readonly Connected[]): ReturnType<Connected['connections']> {

@@ -26,7 +26,7 @@ export function addBackends(program: Command, context: CliContext): void {
         ]);
       const data = await listBackends(url ?? toGatewayUrl(config), config.adminToken, context.interruption());
       createPrinter(context, command).show({ object: 'list', data }, (paint) =>
-        formatTable(columnsFor(context.nowMs()), data, paint),
+        formatTable(columnsFor(context.nowMs()), data.flatMap(withAddresses), paint),
       );
     });
   addExamples(backends, [
@@ -59,6 +59,14 @@ function isBackend(value: unknown): value is AdminBackend {
   return isObject(value) && value['object'] === 'backend';
 }
 
+/** An address that is not up has a row below its backend, without the counts, which are those of all addresses. */
+function withAddresses(backend: AdminBackend): readonly Row[] {
+  const resting = backend.addresses.filter(({ state }) => state !== 'up');
+  return [backend, ...resting.map(({ address, ...rest }) => ({ name: `  ${address}`, ...rest, models: [] }))];
+}
+
+type Row = Pick<AdminBackend, 'name' | 'state' | 'resting_until' | 'reason' | 'models'> & Partial<AdminBackend>;
+
 const STATE_STYLES: Readonly<Record<AdminBackend['state'], Style>> = {
   up: 'green',
   trial: 'yellow',
@@ -66,13 +74,10 @@ const STATE_STYLES: Readonly<Record<AdminBackend['state'], Style>> = {
   draining: 'yellow',
 };
 
-function columnsFor(nowMs: number): readonly Column<AdminBackend>[] {
-  const count = (
-    title: string,
-    name: 'running' | 'waiting' | 'answered' | 'failed' | 'rests',
-  ): Column<AdminBackend> => ({
+function columnsFor(nowMs: number): readonly Column<Row>[] {
+  const count = (title: string, name: 'running' | 'waiting' | 'answered' | 'failed' | 'rests'): Column<Row> => ({
     title,
-    of: (backend) => formatCount(backend[name]),
+    of: ({ [name]: count }) => (count === undefined ? '' : formatCount(count)),
     align: 'right',
   });
   return [

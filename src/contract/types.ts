@@ -724,6 +724,10 @@ export interface AdminBackend {
    */
   reason: string | null;
   /**
+   * Those of its name, if it has several; empty otherwise. Each of them rests by itself, and the state of the backend is the best of theirs.
+   */
+  addresses: AdminBackendAddress[];
+  /**
    * Requests at the backend now.
    */
   running: number;
@@ -747,6 +751,18 @@ export interface AdminBackend {
    * How often it was left alone.
    */
   rests: number;
+}
+export interface AdminBackendAddress {
+  address: string;
+  state: 'up' | 'resting' | 'trial' | 'draining';
+  /**
+   * As Unix time in seconds; null for one that does not rest.
+   */
+  resting_until: number | null;
+  /**
+   * The code of the error that it rests for; null for one that is up.
+   */
+  reason: string | null;
 }
 /**
  * The models of all backends.
@@ -2813,7 +2829,7 @@ export interface Readiness {
     backend: boolean;
   };
   /**
-   * How many backends there are by their state, as this process has seen them.
+   * How many backends there are by their state, as this process has seen them. If the name of one has several addresses, each of them counts.
    */
   backends: {
     up: number;

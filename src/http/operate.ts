@@ -41,7 +41,9 @@ export function showReadiness({ store, running, marks, backends, log, connection
     };
     const ready = Object.values(checks).every(Boolean);
     const counts = { up: 0, trial: 0, resting: 0, draining: 0 };
-    for (const { state } of states) counts[state] += 1;
+    for (const backend of states) {
+      for (const { state } of backend.addresses.length > 0 ? backend.addresses : [backend]) counts[state] += 1;
+    }
     res
       .status(ready ? 200 : 503)
       .set('cache-control', 'no-store')

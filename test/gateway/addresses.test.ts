@@ -100,6 +100,14 @@ describe('a backend whose name has several addresses', () => {
     const rests = lines.filter(({ msg }) => msg === 'the backend has failed and rests');
     expect(new Set(rests.map(({ address }) => address))).to.deep.equal(new Set(['127.0.0.2']));
     expect(await shown()).to.include({ state: 'up', answered: 40 });
+    expect(await shown())
+      .to.have.property('addresses')
+      .that.containSubset([
+        { address: '127.0.0.1', state: 'up', resting_until: null },
+        { address: '127.0.0.2', state: 'resting', reason: 'upstream_unreachable' },
+      ]);
+    const ready = (await (await fetch(`${gateway?.url}/readyz`)).json()) as { backends: object };
+    expect(ready.backends).to.include({ up: 1, resting: 1 });
   });
 
   it('is looked up again after a failed connection, and a pod that has come gets its part', async () => {

@@ -19,6 +19,7 @@ const STATE: Omit<BackendState, 'state'> = {
   failed: 0,
   cancelled: 0,
   rests: 0,
+  addresses: [],
 };
 
 describe('operate', () => {

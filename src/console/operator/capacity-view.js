@@ -81,8 +81,19 @@ function nameOfBackend({ name, base_url, dialect, weight }) {
 }
 
 /** @param {AdminBackend} backend */
-function stateOf({ state, resting_until, reason }) {
-  const shown = element('div', {}, element('span', { class: 'state', 'data-state': state }, state));
+function stateOf({ addresses, ...backend }) {
+  const resting = addresses.filter(({ state }) => state !== 'up');
+  return element('div', {}, restingElement(backend), ...resting.map(restingElement));
+}
+
+/** @param {Pick<AdminBackend, 'state' | 'resting_until' | 'reason'> & { address?: string }} resting */
+function restingElement({ address, state, resting_until, reason }) {
+  const shown = element(
+    'div',
+    {},
+    element('span', { class: 'state', 'data-state': state }, state),
+    address === undefined ? '' : ` ${address}`,
+  );
   const about = element('div', { class: 'muted small' });
   if (resting_until !== null) about.append('until ', timeElement(resting_until, 'short'), ' UTC');
   if (reason !== null) about.append(resting_until === null ? '' : ', ', `after ${reason}`);
