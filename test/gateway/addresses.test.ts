@@ -1,11 +1,12 @@
 /** A backend whose name leads to several pods, which come and go. */
 
-import type { LookupFunction } from 'node:net';
 import { expect } from 'chai';
+import type { AdminBackend } from '../../src/contract/types.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { startNameServer, type NameServer } from '../support/name-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
 
@@ -16,8 +17,8 @@ describe('a backend whose name has several addresses', () => {
   useRealSockets();
 
   let pods: ScriptedBackend[];
-  let names: readonly string[];
-  let lookups: number;
+  let names: NameServer;
+  let nowMs: number;
   let gateway: TestGateway | undefined;
   let lines: Readonly<Record<string, unknown>>[];
 
@@ -25,25 +26,21 @@ describe('a backend whose name has several addresses', () => {
     const first = await startScriptedBackend();
     pods = [first, await startScriptedBackend(first.port, undefined, '127.0.0.2')];
     for (const pod of pods) pod.always(answer());
-    [names, lookups, lines] = [['127.0.0.1', '127.0.0.2'], 0, []];
+    names = await startNameServer(['127.0.0.1', '127.0.0.2']);
+    [nowMs, lines] = [0, []];
   });
   afterEach(async () => {
     await gateway?.close();
     gateway = undefined;
-    await Promise.all(pods.map((pod) => pod.close()));
+    await Promise.all([names, ...pods].map((server) => server.close()));
   });
-
-  const lookup: LookupFunction = (_name, { all }, callback) => {
-    lookups += 1;
-    const found = names.map((address) => ({ address, family: 4 }));
-    process.nextTick(() => (all === true ? callback(null, found) : callback(null, found[0]?.address ?? '', 4)));
-  };
 
   async function open(): Promise<void> {
     const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
     const UPSTREAM_BASE_URL = `http://vllm.test:${pods[0]?.port}/v1`;
     const settings = { AUTH_MODE: 'static', API_KEYS: KEY, ADMIN_TOKEN, UPSTREAM_BASE_URL, PASSTHROUGH_PATHS: '/v1/x' };
-    gateway = await openGateway(settings, { log, lookup });
+    gateway = await openGateway(settings, { log, lookup: names.lookup(() => nowMs) });
+    await until(async () => (await shown()).addresses.length === 2);
   }
   async function ask(conversation: number, path = '/v1/responses'): Promise<number> {
     const reply = await fetch(`${gateway?.url}${path}`, {
@@ -68,13 +65,14 @@ describe('a backend whose name has several addresses', () => {
   const ALL_ANSWERED = Array.from({ length: 20 }, () => 200);
   const keysAt = (pod: number): readonly unknown[] =>
     (pods[pod]?.requests ?? []).map(({ text }) => /conversation-\d+/.exec(text)?.[0]);
-  const shown = async (): Promise<object> => {
+  const shown = async (): Promise<AdminBackend> => {
     const reply = await fetch(`${gateway?.url}/admin/v1/backends`, {
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
-    const { data } = (await reply.json()) as { data: readonly object[] };
-    expect(data).to.have.length(1);
-    return data[0] ?? {};
+    const { data } = (await reply.json()) as { data: readonly AdminBackend[] };
+    const [backend, ...others] = data;
+    if (backend === undefined || others.length > 0) throw new Error('there is one backend');
+    return backend;
   };
 
   for (const path of ['/v1/responses', '/v1/chat/completions']) {
@@ -111,15 +109,30 @@ describe('a backend whose name has several addresses', () => {
   });
 
   it('is looked up again after a failed connection, and a pod that has come gets its part', async () => {
-    names = ['127.0.0.1', '127.0.0.3'];
+    names.addresses = ['127.0.0.1', '127.0.0.3'];
     await open();
-    const before = lookups;
-    names = ['127.0.0.1', '127.0.0.2'];
+    const before = names.queries;
+    names.addresses = ['127.0.0.1', '127.0.0.2'];
+    nowMs += 60_000;
     expect(await askAll()).to.deep.equal(ALL_ANSWERED);
-    await until(() => lookups > before);
+    await until(() => names.queries > before);
     expect(await askAll()).to.deep.equal(ALL_ANSWERED);
     expect(keysAt(1)).to.not.deep.equal([]);
     expect(await shown()).to.include({ state: 'up', answered: 40 });
+  });
+
+  it('keeps its addresses while the name server is silent, and when the name is gone from it', async () => {
+    await open();
+    await askAll();
+    for (const change of [{ isSilent: true }, { isSilent: false, addresses: [] }]) {
+      Object.assign(names, change);
+      const before = names.queries;
+      nowMs += 60_000;
+      await pods[1]?.close();
+      expect(await askAll()).to.deep.equal(ALL_ANSWERED);
+      await until(() => names.queries > before);
+    }
+    expect(keysAt(1)).to.not.deep.equal([]);
   });
 
   it('answers what names no model as well', async () => {
