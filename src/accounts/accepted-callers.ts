@@ -11,7 +11,7 @@ export interface AcceptedCallers {
 
 export interface StoredCallers extends AcceptedCallers {
   /** Learns whom other processes have noted. Does nothing if the store cannot be read now. */
-  look(): Promise<void>;
+  readonly look: () => Promise<void>;
 }
 
 export interface AcceptedCallersOptions {

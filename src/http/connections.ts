@@ -14,7 +14,7 @@ export interface Connections extends ConnectionLimit {
 }
 
 export interface ConnectionLimit {
-  areFull(): boolean;
+  readonly areFull: () => boolean;
 }
 
 /** For the store, its connections, threads and logs, and for the connections that are told that there are too many. */

@@ -41,10 +41,10 @@ export async function startNameServer(addresses: readonly string[]): Promise<Nam
       createLookup({
         nowMs,
         resolve(hostname, _options, done) {
-          resolver.resolve4(hostname, (error, found = []) => {
+          resolver.resolve4(hostname, (error, found: readonly string[] | undefined) => {
             done(
               error,
-              found.map((address) => ({ address, family: 4 })),
+              (found ?? []).map((address) => ({ address, family: 4 })),
             );
           });
         },

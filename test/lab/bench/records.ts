@@ -69,7 +69,7 @@ async function compare(engine: string, write: (typeof WAYS)[keyof typeof WAYS], 
       if (turn >= 0) side.us.push(us);
     }
   }
-  for (const { drop } of opened) await drop();
+  for (const each of opened) await each.drop();
   rmSync(folder, { recursive: true });
   const [own, other] = sides;
   const ratios = own?.us.flatMap((us, turn) => (other?.us[turn] === undefined ? [] : us / other.us[turn])) ?? [];
