@@ -5,10 +5,10 @@ import { crc32 } from 'node:zlib';
 import { endOfValue, readFields, readMoreItems } from '../core/json-bytes.ts';
 
 export interface PromptChain {
-  /** A digest of the tools, and their length in bytes. */
+  /** A digest of the tools, from the bracket before the first one to the end of the last one, and its length in bytes. */
   readonly tools: string;
   readonly toolsLength: number;
-  /** Of all messages, from the bracket before the first one to the end of the last one. */
+  /** As of the tools. */
   readonly messages: string;
   readonly messagesLength: number;
   /** Of the first message that is no instruction; empty without one. */
@@ -26,8 +26,8 @@ export interface PromptChain {
 export interface PromptDifference {
   /** `tools`, `instructions`, or such as `message 3 of 12`. */
   readonly at: string;
-  /** Whether only the last message of the earlier prompt differs. */
-  readonly isLast: boolean;
+  /** What is added may explain it: more tools, or more in the last message. */
+  readonly isGrown: boolean;
 }
 
 export interface ReadPromptOptions {
@@ -94,16 +94,17 @@ export function readPrompt(bytes: Buffer, options: ReadPromptOptions): ReadPromp
   let chain = NOTHING;
   let others = 0;
   let whole: PromptChain | undefined;
+  let withFewerTools: PromptChain | undefined;
 
   readFields(bytes, 0, (name, at) => {
     if (name === list && bytes[at] === 0x5b) return readMessages(at);
-    if (name === 'tools') return readTools(at);
+    if (name === 'tools' && bytes[at] === 0x5b) return readTools(at);
     const end = endOfValue(bytes, at);
     if (!NOT_READ.has(name)) others = crc32(bytes.subarray(at, end), others);
     return end;
   });
   chain = { ...chain, others: digestOf(key, others, 0) };
-  return { chain, ...compare(chain, whole, before) };
+  return { chain, ...compare() };
 
   /** Returns the earlier prompt with the same part here, and its checksum; undefined if there is none. */
   function findAt(start: number, part: 'tools' | 'messages'): Found | undefined {
@@ -118,10 +119,15 @@ export function readPrompt(bytes: Buffer, options: ReadPromptOptions): ReadPromp
 
   function readTools(at: number): number {
     const earlier = findAt(at, 'tools')?.earlier;
-    const toolsLength = earlier?.toolsLength ?? endOfValue(bytes, at) - at;
-    const end = at + toolsLength;
-    const tools = earlier?.tools ?? digestOf(key, crc32(bytes.subarray(at, end)), toolsLength);
-    chain = { ...chain, tools, toolsLength };
+    if (earlier !== undefined && bytes[at + earlier.toolsLength] === 0x5d) {
+      const { tools, toolsLength } = earlier;
+      chain = { ...chain, tools, toolsLength };
+      return at + toolsLength + 1;
+    }
+    withFewerTools = earlier;
+    const end = endOfValue(bytes, at);
+    const toolsLength = end - 1 - at;
+    chain = { ...chain, tools: digestOf(key, crc32(bytes.subarray(at, end - 1)), toolsLength), toolsLength };
     return end;
   }
 
@@ -156,6 +162,15 @@ export function readPrompt(bytes: Buffer, options: ReadPromptOptions): ReadPromp
     chain = { ...chain, messages, messagesLength: end - at, opening, tags: tags.join(''), count, leading };
     return listEnd;
   }
+
+  function compare(): Omit<ReadPrompt, 'chain'> {
+    const earlier = whole ?? before.find((one) => isOfOneConversation(one, chain));
+    if (earlier === undefined) return { index: -1 };
+    const index = before.indexOf(earlier);
+    if (earlier.tools !== chain.tools)
+      return { index, difference: { at: 'tools', isGrown: withFewerTools?.tools === earlier.tools } };
+    return whole === undefined ? { index, difference: firstDifference(earlier, chain) } : { index };
+  }
 }
 
 interface Found {
@@ -178,18 +193,6 @@ function tagOf(mask: number, checksum: number): string {
   return String.fromCharCode(tag >> 8, tag & 0xff);
 }
 
-function compare(
-  chain: PromptChain,
-  whole: PromptChain | undefined,
-  before: readonly PromptChain[],
-): Omit<ReadPrompt, 'chain'> {
-  const earlier = whole ?? before.find((one) => isOfOneConversation(one, chain));
-  if (earlier === undefined) return { index: -1 };
-  const index = before.indexOf(earlier);
-  if (earlier.tools !== chain.tools) return { index, difference: { at: 'tools', isLast: false } };
-  return whole === undefined ? { index, difference: firstDifference(earlier, chain) } : { index };
-}
-
 /** Instructions may have changed, and the first message behind them has not. What ends earlier begins a conversation anew. */
 function isOfOneConversation(earlier: PromptChain, chain: PromptChain): boolean {
   const isBeginning = chain.count < earlier.count && earlier.tags.startsWith(chain.tags);
@@ -204,7 +207,7 @@ function firstDifference(earlier: PromptChain, chain: PromptChain): PromptDiffer
   const known = earlier.tags.length / 2;
   let at = 0;
   while (at < known && tagAt(earlier, at) === tagAt(chain, at)) at += 1;
-  if (at < Math.max(earlier.leading, chain.leading)) return { at: 'instructions', isLast: false };
+  if (at < Math.max(earlier.leading, chain.leading)) return { at: 'instructions', isGrown: false };
   const later = at < known ? '' : ' or later';
-  return { at: `message ${at + 1} of ${earlier.count}${later}`, isLast: at === earlier.count - 1 };
+  return { at: `message ${at + 1} of ${earlier.count}${later}`, isGrown: at === earlier.count - 1 };
 }

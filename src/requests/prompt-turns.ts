@@ -203,8 +203,7 @@ function howItGoesOn(
   const hasSameInput = isContinued || client.index >= 0;
   const hasSameTools = client.chain.tools === earlier.client.tools;
   const isClientSame = client.chain.others === earlier.client.others && hasSameTools && hasSameInput;
-  // What the client adds without an answer between may be told in the message before it.
-  const isOfClient = !isClientSame || difference.isLast || isCompacted;
+  const isOfClient = !isClientSame || difference.isGrown || isCompacted;
   const by = isOfClient ? 'client' : turn.stamp === earlier.stamp ? 'gateway' : 'settings';
   return { turn: 'broken', at: difference.at, by };
 }

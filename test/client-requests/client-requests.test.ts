@@ -6,15 +6,17 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import { toBody } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
-import { readPrompt, toPromptKey, type PromptChain } from '../../src/identity/prompt-chain.ts';
+import { createPromptTurns } from '../../src/requests/prompt-turns.ts';
 import { validateCreateResponse } from '../../src/requests/preparation/validate.ts';
 import { expectLonger } from '../support/chat-prefix.ts';
+import { USAGE } from '../support/records.ts';
 
 const RECORDED = join(import.meta.dirname, '../../../shared/research/client-requests');
 const GOLDEN = join(import.meta.dirname, 'golden');
@@ -63,13 +65,38 @@ describe('requests of clients', () => {
         for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
           const chats = turns.map((body) => toChat(body, dialect));
           for (const [index, chat] of chats.slice(1).entries()) expectLonger(chat, chats[index], dialect);
-          expect(watched(chats), dialect).to.deep.equal(
-            chats.map(({ tools }, index) =>
+          expect(watched(turns, dialect), dialect).to.deep.equal(
+            chats.map(({ tools }, index) => {
+              if (index === 0) return { turn: 'first' };
               // A client that has searched for tools offers more of them.
-              index === 0 ? 'first' : tools?.length === chats[index - 1]?.tools?.length ? 'extended' : 'tools',
-            ),
+              return tools?.length === chats[index - 1]?.tools?.length ? { turn: 'extended' } : brokenAt('tools');
+            }),
           );
         }
+      });
+
+      it(`and name the place where ${name} breaks it`, () => {
+        const [before = {}, after = {}] = turns.slice(-2);
+        const {
+          instructions = '',
+          tools = [],
+          input,
+        } = after as { instructions?: string; tools?: Json[]; input: Json[] };
+        const turnOf = (change: Json): unknown =>
+          watched([before, { ...after, tools: before['tools'], ...change }], 'generic')[1];
+        expect(turnOf({ instructions: `It is noon. ${instructions}` })).to.deep.equal(brokenAt('instructions'));
+        const [offered, others] = [tools, tools.toReversed()].map(
+          (tools) => toChat({ ...after, tools }, 'generic').tools,
+        );
+        const hasOrder = !isDeepStrictEqual(offered, others);
+        if (hasOrder) expect(turnOf({ tools: tools.toReversed() })).to.deep.equal(brokenAt('tools'));
+        const at = (before['input'] as Json[]).findIndex(isEditable);
+        if (at < 0) return;
+        const field = input[at]?.['role'] === undefined ? 'output' : 'content';
+        const edited = input.with(at, { ...input[at], [field]: 'Edited.' });
+        const [known, changed] = [before, { ...after, input: edited }].map((body) => toChat(body, 'generic').messages);
+        const place = known?.findIndex((message, index) => !isDeepStrictEqual(message, changed?.[index])) ?? -1;
+        expect(turnOf({ input: edited })).to.deep.equal(brokenAt(`message ${place + 1} of ${known?.length}`));
       });
     }
   });
@@ -82,14 +109,21 @@ describe('requests of clients', () => {
 });
 
 /** What the gateway says of these turns. */
-function watched(chats: readonly ChatRequest[]): string[] {
-  const key = toPromptKey('a secret', 'a caller', new Uint8Array());
-  let before: readonly PromptChain[] = [];
-  return chats.map((chat) => {
-    const { chain, index, difference } = readPrompt(bodyOf(chat), { key, list: 'messages', before });
-    before = [chain];
-    return difference?.at ?? (index < 0 ? 'first' : 'extended');
+function watched(turns: readonly Json[], dialect: DialectName): unknown[] {
+  const promptTurns = createPromptTurns({ secret: 'a secret', nowMs: () => 0 });
+  return turns.map((body) => {
+    const prompt = promptTurns.open(
+      { caller: { identity: ['a caller'] } as never, body: { bytes: Buffer.from(JSON.stringify(body)) } },
+      { endpoint: 'responses', model: 'm', conversation: new Uint8Array() },
+    );
+    prompt.asked({ name: 'a', upstreamDialect: dialect });
+    prompt.sent(bodyOf(toChat(body, dialect)), { model: 'm', leftOut: [] });
+    return prompt.end(USAGE)?.turn;
   });
+}
+
+function brokenAt(at: string) {
+  return { turn: 'broken', at, by: 'client' };
 }
 
 function bodyOf(chat: ChatRequest): Buffer {
@@ -115,6 +149,10 @@ function recordedSessions(): Session[] {
     const turns = [...ends, input.length].map((end) => ({ ...body, input: input.slice(0, end) }));
     return turns.length > 1 ? [{ name, turns }] : [];
   });
+}
+
+function isEditable({ type, role }: Json): boolean {
+  return role === 'assistant' || type === 'function_call_output' || type === 'custom_tool_call_output';
 }
 
 function turnsIn(sessions: readonly Session[]): number {

@@ -19,6 +19,8 @@ interface Asked {
   /** On a WebSocket. */
   readonly continues?: object;
   readonly isCompacted?: boolean;
+  /** As the backend gets them. */
+  readonly tools?: readonly string[];
   readonly usage?: Usage;
 }
 
@@ -60,7 +62,7 @@ describe('the turns of a conversation', () => {
       },
     );
     prompt.asked({ name: backend, address, upstreamDialect: dialect });
-    prompt.sent(Buffer.from(JSON.stringify({ model: 'm', messages })), { model: 'm', leftOut });
+    prompt.sent(Buffer.from(JSON.stringify({ model: 'm', messages, tools: asked.tools })), { model: 'm', leftOut });
     return prompt.end(asked.usage ?? USAGE);
   }
 
@@ -95,6 +97,15 @@ describe('the turns of a conversation', () => {
     const messages = [...FIRST, assistant('All in one'), user('Go on.')];
     const input = [...SECOND, user('Go on.')];
     expect(turnOf({ messages, input, isCompacted: true })).to.include({ turn: 'broken', by: 'client' });
+  });
+
+  it('is the client that broke it where a search of its own has found more tools', () => {
+    const turns = [['look'], ['look', 'write'], ['write', 'look'], ['write']].map((tools, at) =>
+      turnOf({ messages: [...SECOND, user(`Search ${at}`)], input: SECOND, tools }),
+    );
+    expect(turns.slice(1)).to.deep.equal(
+      ['client', 'gateway', 'gateway'].map((by) => ({ turn: 'broken', at: 'tools', by })),
+    );
   });
 
   it('is the settings that broke it where another dialect or a refused field explains it', () => {
