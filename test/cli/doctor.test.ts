@@ -59,7 +59,8 @@ describe('doctor', () => {
 
   it('says of each question what the backend does', async () => {
     const { report } = await examineAs(BEHAVIOURS.vllm);
-    expect(resultsOf(report)).to.deep.equal({
+    const { 'prefix cache': prefixCache, ...results } = resultsOf(report);
+    expect(results).to.deep.equal({
       models: 'yes',
       model: 'yes',
       keys: 'yes',
@@ -83,9 +84,10 @@ describe('doctor', () => {
       images: 'yes',
       'second turn': 'yes',
       'optional fields': 'yes',
-      'prefix cache': 'no',
       abort: 'unclear',
     });
+    // Of a backend that reports no cached tokens a slow machine sees that it took as long again.
+    expect(prefixCache).to.be.oneOf(['no', 'unclear']);
     expect(reasonOf(report, 'reasoning')).to.equal('in reasoning');
     expect(reasonOf(report, 'developer role')).to.equal('400: Unexpected message role.');
   });
