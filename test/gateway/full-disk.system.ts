@@ -6,8 +6,7 @@ import { expect } from 'chai';
 import { allRecords, callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { TEST_KEY } from '../support/gateway.ts';
-import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { startStaticGateway, type GatewayProcess } from '../support/gateway-process.ts';
 import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
 import { isPostgresInstalled } from '../support/postgres-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -37,11 +36,9 @@ for (const { name, megabytes } of ENGINES) {
       lines = '';
       backend = await startScriptedBackend();
       backend.always(answer());
-      gateway = await startGatewayProcess(
+      gateway = await startStaticGateway(
+        backend,
         {
-          UPSTREAM_BASE_URL: backend.baseUrl,
-          AUTH_MODE: 'static',
-          API_KEYS: TEST_KEY,
           GATEWAY_SECRET: 'the secret of a gateway on a full disk',
           LOG_LEVEL: 'info',
           DATABASE_URL: name === 'SQLite' ? `file:${join(disk.folder, 'gateway.db')}` : await makeServer(disk.folder),

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { TEST_KEY } from '../support/gateway.ts';
-import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { startStaticGateway, type GatewayProcess } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const HEAP_MB = 64;
@@ -18,12 +17,7 @@ describe(`a gateway with a heap of ${HEAP_MB} MB`, () => {
   beforeEach(async () => {
     backend = await startScriptedBackend();
     backend.always(answer());
-    gateway = await startGatewayProcess({
-      UPSTREAM_BASE_URL: backend.baseUrl,
-      AUTH_MODE: 'static',
-      API_KEYS: TEST_KEY,
-      NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
-    });
+    gateway = await startStaticGateway(backend, { NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` });
   });
   afterEach(async () => {
     gateway.kill();

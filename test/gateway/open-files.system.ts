@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { TEST_KEY } from '../support/gateway.ts';
-import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { startStaticGateway, type GatewayProcess } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const OPEN_FILES = 200;
@@ -26,16 +26,8 @@ describe('a gateway that may open few files', () => {
     [agents, lines] = [[], ''];
     backend = await startScriptedBackend();
     backend.always(answer());
-    gateway = await startGatewayProcess(
-      {
-        UPSTREAM_BASE_URL: backend.baseUrl,
-        AUTH_MODE: 'static',
-        API_KEYS: TEST_KEY,
-        LOG_LEVEL: 'info',
-        METRICS_TOKEN,
-      },
-      { openFiles: OPEN_FILES, onLog: (piece) => (lines += piece) },
-    );
+    const options = { openFiles: OPEN_FILES, onLog: (piece: string) => void (lines += piece) };
+    gateway = await startStaticGateway(backend, { LOG_LEVEL: 'info', METRICS_TOKEN }, options);
   });
   afterEach(async () => {
     for (const agent of agents) agent.destroy();

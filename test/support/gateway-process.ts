@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { KEEP_YOUNG } from '../../src/process/young-objects.ts';
+import type { ScriptedBackend } from './backend.ts';
+import { TEST_KEY } from './gateway.ts';
 import { until } from './time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
@@ -83,6 +85,16 @@ export async function startGatewayProcess(
       await exit;
     },
   };
+}
+
+/** The same, for callers with `TEST_KEY`, in front of this backend. */
+export function startStaticGateway(
+  { baseUrl }: Pick<ScriptedBackend, 'baseUrl'>,
+  settings: Readonly<Record<string, string>> = {},
+  options: ProcessOptions = {},
+): Promise<GatewayProcess> {
+  const ofCallers = { UPSTREAM_BASE_URL: baseUrl, AUTH_MODE: 'static', API_KEYS: TEST_KEY };
+  return startGatewayProcess({ ...ofCallers, ...settings }, options);
 }
 
 /** Its last line shows the body of a first request. What follows is read as well: a pipe that is full holds its writer up. */
