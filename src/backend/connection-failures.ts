@@ -83,13 +83,7 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
-  if (OWN_LACK.test(code)) {
-    return new ApiError('server_overloaded', {
-      message: 'The gateway can open no further connection at the moment.',
-      headers: { 'retry-after': '1' },
-      cause,
-    });
-  }
+  if (OWN_LACK.test(code)) return ownLack(cause);
   if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(code, cause);
   if (isNotHttp(cause, code)) {
     return new ApiError('upstream_invalid_response', {
@@ -104,6 +98,12 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
       ? 'The backend closed the connection before it answered.'
       : 'The connection to the backend broke in the middle of the answer.';
   return new ApiError('upstream_error', { message, cause });
+}
+
+/** Returns the error for a connection that the gateway itself could not open. */
+export function ownLack(cause: unknown): ApiError {
+  const message = 'The gateway can open no further connection at the moment.';
+  return new ApiError('server_overloaded', { message, headers: { 'retry-after': '1' }, cause });
 }
 
 /**

@@ -12,6 +12,13 @@ describe('lazily', () => {
     expect([get(), get(), made]).to.deep.equal([undefined, undefined, 1]);
   });
 
+  it('tries again after a promise that failed, and keeps one that did not', async () => {
+    const made = [Promise.reject(new Error('not now')), Promise.resolve(1), Promise.resolve(2)];
+    const get = lazily(() => made.shift());
+    expect(await get()?.catch(String)).to.equal('Error: not now');
+    expect([await get(), await get()]).to.deep.equal([1, 1]);
+  });
+
   it('tries again after a throw', () => {
     const get = lazily(() => {
       throw new Error('not now');

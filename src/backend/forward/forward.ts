@@ -10,7 +10,7 @@ import { lazily } from '../../core/lazily.ts';
 import type { Refusal } from '../answer.ts';
 import { contentType, isPlain } from '../answer-reader.ts';
 import type { AskOptions, ChatBackendOptions, RelayedAnswer } from '../chat.ts';
-import { connectionFailure, proxyFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
+import { connectionFailure, ownLack, proxyFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
 import { createOutbound } from '../outbound.ts';
 import { isJson, judge, quotesKey, refusalForClient, type RelayedRefusal } from '../refusal.ts';
 import { withoutLimits } from '../reply-headers.ts';
@@ -114,7 +114,8 @@ export function createForward(options: ForwardOptions): Forward & Connected & { 
       const { idleTimeoutMs } = options;
       const { signal, headers, firstByteTimeoutMs = options.firstByteTimeoutMs } = asking;
       refuseBodyWithoutLength(req);
-      const proxy = await openProxy();
+      // Where no file can be opened, nothing can be loaded.
+      const proxy = await openProxy().catch((cause: unknown) => Promise.reject(ownLack(cause)));
       signal.throwIfAborted();
       const { promise, resolve, reject } = Promise.withResolvers<RelayedRefusal | undefined>();
       let sent: ClientRequest | undefined;
