@@ -1,5 +1,6 @@
 /** What the operator sees of the backends. */
 
+import { hostname } from 'node:os';
 import type { RequestHandler } from 'express';
 import type { Backends, BackendState } from '../backend/backends.ts';
 import type { KeyOwner } from '../backend/request-headers.ts';
@@ -23,7 +24,7 @@ export interface BackendRoutes {
 export function createBackendRoutes({ backends, keyOwner, listBackends }: BackendRoutesOptions): BackendRoutes {
   return {
     async list(_req, res) {
-      res.json({ object: 'list', data: [...(await listBackends())] } satisfies AdminBackendList);
+      res.json({ object: 'list', gateway: hostname(), data: [...(await listBackends())] } satisfies AdminBackendList);
     },
     async listModels(_req, res) {
       const { models } = await mergeModelLists(backends.specs, { headers: {}, keyOwner, signal: untilServed(res) });

@@ -1,5 +1,6 @@
 /** What the operator sees of the limits that all callers share. */
 
+import { hostname } from 'node:os';
 import type { RequestHandler } from 'express';
 import type { AdminLimit, AdminLimitList } from '../contract/types.ts';
 import type { Load } from '../access/load.ts';
@@ -14,7 +15,7 @@ const SETTINGS: Readonly<Record<AdminLimit['name'], string | null>> = {
 /** Returns the route. `listLimits` knows those of all processes of the gateway. */
 export function createLimitsRoute(listLimits: () => Promise<readonly AdminLimit[]>): RequestHandler {
   return async (_req, res) => {
-    res.json({ object: 'list', data: [...(await listLimits())] } satisfies AdminLimitList);
+    res.json({ object: 'list', gateway: hostname(), data: [...(await listLimits())] } satisfies AdminLimitList);
   };
 }
 

@@ -692,6 +692,10 @@ export interface GroupDeleted {
  */
 export interface AdminBackendList {
   object: 'list';
+  /**
+   * The host name of the gateway that answers: others on the same database see for themselves.
+   */
+  gateway: string;
   data: AdminBackend[];
 }
 /**
@@ -783,6 +787,10 @@ export interface AdminModelList {
  */
 export interface AdminLimitList {
   object: 'list';
+  /**
+   * The host name of the gateway that answers: others on the same database see for themselves.
+   */
+  gateway: string;
   data: AdminLimit[];
 }
 /**

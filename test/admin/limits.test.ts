@@ -32,7 +32,9 @@ describe('describeLimits', () => {
       ['history_bytes', 0, 256 * 1024 * 1024, 0],
     ]);
     const isList = compileSchema('admin.json#/$defs/AdminLimitList', { closed: true });
-    expect(isList({ object: 'list', data: limits }), JSON.stringify(isList.errors)).to.equal(true);
+    expect(isList({ object: 'list', gateway: 'gateway-1', data: limits }), JSON.stringify(isList.errors)).to.equal(
+      true,
+    );
   });
 });
 

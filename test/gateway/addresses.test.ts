@@ -1,7 +1,8 @@
 /** A backend whose name leads to several pods, which come and go. */
 
+import { hostname } from 'node:os';
 import { expect } from 'chai';
-import type { AdminBackend } from '../../src/contract/types.ts';
+import type { AdminBackend, AdminBackendList } from '../../src/contract/types.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
@@ -69,7 +70,8 @@ describe('a backend whose name has several addresses', () => {
     const reply = await fetch(`${gateway?.url}/admin/v1/backends`, {
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
-    const { data } = (await reply.json()) as { data: readonly AdminBackend[] };
+    const { gateway: gatewayName, data } = (await reply.json()) as AdminBackendList;
+    expect(gatewayName).to.equal(hostname());
     const [backend, ...others] = data;
     if (backend === undefined || others.length > 0) throw new Error('there is one backend');
     return backend;

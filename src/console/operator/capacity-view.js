@@ -66,10 +66,18 @@ export function showLimits(page) {
  */
 function showCapacity(page, { path, label, none, about, columns }) {
   const { place, show } = createTable({ label, stacks: true, columns });
-  page.content.append(place, element('p', { class: 'muted small' }, about));
+  const seenBy = element('strong', {});
+  page.content.append(
+    place,
+    element('p', { class: 'muted small' }, about, ' The gateway that answers is ', seenBy, '.'),
+  );
   showLive(page, {
-    ask: async (signal) => /** @type {{ data: readonly Row[] }} */ (await page.client.get(path, { signal })),
-    show: ({ data }) => show(data, none),
+    ask: async (signal) =>
+      /** @type {{ gateway: string, data: readonly Row[] }} */ (await page.client.get(path, { signal })),
+    show({ gateway, data }) {
+      seenBy.textContent = gateway;
+      show(data, none);
+    },
     everyMs: EVERY_MS,
   });
 }

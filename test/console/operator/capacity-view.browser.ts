@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { expectGoodLooks } from '../looks.ts';
@@ -44,6 +44,7 @@ describe('the backends of the operator', () => {
     // What it has answered is counted when all of it has come.
     await row.getByRole('cell', { name: '1', exact: true }).waitFor();
     expect(await row.getByRole('cell').allInnerTexts()).to.include.members(['up', 'm, qwen3-*']);
+    await page.getByText(`The gateway that answers is ${hostname()}.`).waitFor();
   });
 
   it('say why one rests, and until when', async () => {
