@@ -92,13 +92,9 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
   }
 
   function forgetOldest(caller: string): void {
-    const [key] = remembered.get(caller)?.keys() ?? [];
-    if (key !== undefined) forget(caller, key);
-  }
-
-  function forget(caller: string, key: PromptKey): void {
     const own = remembered.get(caller);
-    if (own?.delete(key) === true) count -= 1;
+    const [key] = own?.keys() ?? [];
+    if (key !== undefined && own?.delete(key) === true) count -= 1;
     if (own?.size === 0) remembered.delete(caller);
   }
 
@@ -107,7 +103,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
       const [caller] = identity;
       const key = toPromptKey(secret, caller, plan.conversation);
       const list = plan.endpoint === 'chat.completions' ? 'messages' : 'input';
-      let stamp = '';
+      let dialect = '';
       let backend = '';
       let read: Read | undefined;
 
@@ -119,7 +115,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
       return {
         asked(spec) {
           backend = idOf(spec);
-          stamp = spec.upstreamDialect;
+          dialect = spec.upstreamDialect;
         },
         sent(written, { model, leftOut }) {
           const bytes = bytesOf(written);
@@ -136,12 +132,12 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
             client,
             // One text in the place of two that say the same.
             model: model === plan.model ? plan.model : model,
-            stamp: leftOut.length === 0 ? stamp : `${stamp} ${leftOut.join(' ')}`,
+            stamp: leftOut.length === 0 ? dialect : `${dialect} ${leftOut.join(' ')}`,
           };
         },
         end(usage) {
           if (read === undefined) return undefined;
-          const { earlier, sent, client, model } = read;
+          const { earlier, sent, client, model, stamp } = read;
           const inputTokens = usage.input_tokens;
           const turn: Turn = {
             atMs: nowMs(),
@@ -149,7 +145,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
             client: client.chain,
             askedModel: plan.model,
             model,
-            stamp: read.stamp,
+            stamp,
             backend,
             inputTokens,
           };
