@@ -251,15 +251,15 @@ export const REQUESTS: readonly RequestOddity[] = [
       );
     },
   },
-  {
-    name: 'calls without outputs',
+  ...[[GO_ON], []].map((behind) => ({
+    name: `calls without outputs${behind.length > 0 ? '' : ', at the end'}`,
     source: 'openai/codex#8134',
-    means: 'other',
-    apply: (request) =>
+    means: 'other' as const,
+    apply: (request: Request) =>
       request.input.some(isOutput)
-        ? withInput(request, [...request.input.filter((item) => !isOutput(item)), GO_ON])
+        ? withInput(request, [...request.input.filter((item) => !isOutput(item)), ...behind])
         : undefined,
-  },
+  })),
   {
     name: 'a word of the user between a call and its output',
     source: 'livekit/agents PR#1977',
