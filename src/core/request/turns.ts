@@ -341,8 +341,8 @@ function joinLater(turn: AssistantTurn): void {
 
 function toTurnMessages(turn: AssistantTurn, dialect: AssistantRules): ChatMessage[] {
   const { later } = turn;
-  // A client may have asked without the outputs, so that the words are the answer to that.
-  if (!turn.answered && later !== undefined && later.texts.length + later.refusals.length > 0)
+  // A client may have asked without the outputs, so that this is the answer to that.
+  if (!turn.answered && later !== undefined)
     return [
       { ...turn, later: undefined },
       { ...turn, ...later, calls: [], later: undefined },
