@@ -44,6 +44,8 @@ export interface Store extends AccountStore, OperatorStore, AlertStore, RequestS
   listCancelRequested(): Promise<readonly RequestId[]>;
   /** Records the prices of this process, and returns others that live processes use. */
   comparePrices(version: string): Promise<readonly string[]>;
+  /** Returns another currency in which something was charged before. It is told once, by the first call with the new one. */
+  noteCurrency(currency: string): Promise<string | undefined>;
   /**
    * Calls `heard` when another process requests a cancel, until the returned function is called. A
    * notice may be lost, so `listCancelRequested` must be polled as well.

@@ -8,12 +8,13 @@ const PRICE = { input: '2', output: '10' };
 describe('watchPrices', () => {
   let others: readonly string[];
   let versions: string[];
+  let charged: string | undefined;
   let fails: boolean;
   let said: string[];
   let stop: () => void;
 
   beforeEach(() => {
-    [others, versions, fails, said] = [[], [], false, []];
+    [others, versions, charged, fails, said] = [[], [], undefined, false, []];
   });
   afterEach(() => stop());
 
@@ -25,11 +26,16 @@ describe('watchPrices', () => {
           versions.push(version);
           return fails ? Promise.reject(new Error('no store')) : Promise.resolve(others);
         },
+        noteCurrency(currency) {
+          const former = charged;
+          charged = currency;
+          return Promise.resolve(former === currency ? undefined : former);
+        },
       },
       prices,
       log: {
         info: (_fields, message) => said.push(`info: ${message}`),
-        warn: (fields, message) => said.push(`warn: ${message} ${JSON.stringify(fields['others'])}`),
+        warn: (fields, message) => said.push(`warn: ${message} ${JSON.stringify(fields['others'] ?? fields)}`),
       },
       everyMs: 1,
     });
@@ -55,6 +61,19 @@ describe('watchPrices', () => {
       'warn: other gateways on the database have different prices; give all of them the same PRICES_FILE ["a"]',
       'warn: other gateways on the database have different prices; give all of them the same PRICES_FILE ["a","b"]',
       'info: all gateways on the database have the same prices again',
+    ]);
+  });
+
+  it('says once that amounts were charged in another currency, at the start and when the file changes', async () => {
+    charged = 'EUR';
+    const prices: { present: ReturnType<typeof createPrices> | null } = watch();
+    await rounds(3);
+    prices.present = createPrices({ currency: 'GBP', models: { m: PRICE } });
+    await rounds(3);
+    const told = 'what was charged, granted and limited keeps its number and is shown in the new one';
+    expect(said).to.deep.equal([
+      `warn: PRICES_FILE has another currency than before: ${told} {"former_currency":"EUR","currency":"USD"}`,
+      `warn: PRICES_FILE has another currency than before: ${told} {"former_currency":"USD","currency":"GBP"}`,
     ]);
   });
 

@@ -30,6 +30,14 @@ export function describeAlerts(name: string, engine: EngineUnderTest): void {
       nowMs = NOON_MS;
     });
 
+    it('tells once of the currency before, when something was charged in it', async () => {
+      expect(await store.noteCurrency('EUR')).to.equal(undefined);
+      expect(await store.noteCurrency('USD'), 'nothing was charged').to.equal(undefined);
+      await spend((await makeKey({})).keyId, 5);
+      expect(await store.noteCurrency('USD')).to.equal(undefined);
+      expect([await store.noteCurrency('GBP'), await store.noteCurrency('GBP')]).to.deep.equal(['USD', undefined]);
+    });
+
     describe('the list of what accounts have spent', () => {
       const idsOf = async (query: Partial<SpendingQuery> = {}) =>
         (await store.listSpending({ of: 'keys', percent: 80, limit: 10, ...query })).map(({ id }) => id);

@@ -76,6 +76,7 @@ export async function createTestDatabase(serverUrl: string, { isSynced = false }
           'group_usage',
           'deleted_keys',
           'alerts',
+          'charged_currency',
           'usage_rollups',
           'usage_sums',
           'request_stats',

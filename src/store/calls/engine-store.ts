@@ -114,6 +114,7 @@ export function createEngineStore({
     },
     hearCancels,
     comparePrices: (version) => queue.call(['comparePrices', version]),
+    noteCurrency: async (currency) => (await queue.call(['noteCurrency', currency])) ?? undefined,
     ...createOperatorCalls(queue, clock),
     ...createAccountCalls(queue, clock, calendar),
     ...createAlertCalls(queue, clock, calendar),

@@ -37,6 +37,7 @@ const ALONE_NAMES = [
   'comparePrices',
   'rememberAccepted',
   'claimAlert',
+  'noteCurrency',
   'rollUp',
   'addStats',
   'doubt',

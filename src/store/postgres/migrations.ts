@@ -108,6 +108,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   },
   { name: '0019_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
   { name: '0020_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
+  { name: '0021_charged_currency', runsBeside: '0003_ledger_references', sql: STEPS.chargedCurrency },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

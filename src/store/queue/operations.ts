@@ -118,6 +118,7 @@ export interface Operations {
   claimAlert(claim: ClaimRow): boolean;
 
   comparePrices(version: string): readonly string[];
+  noteCurrency(currency: string): string | null;
 
   /**
    * Returns the own unfinished records from before this time; none where no commit can be lost. Some

@@ -24,6 +24,17 @@ export interface SpendingRow extends Funds, SpendLimits {
   readonly fundedAtMs: number | null;
 }
 
+export interface ChargedCurrency {
+  readonly currency: string;
+  /** Whether anything has had a cost. */
+  readonly isCharged: 0 | 1;
+}
+
+/** Returns the currency in which something was charged before, if it is another one. */
+export function formerOf(known: ChargedCurrency | undefined, currency: string): string | null {
+  return known?.isCharged === 1 && known.currency !== currency ? known.currency : null;
+}
+
 export interface ClaimRow {
   readonly subject: string;
   readonly period: string;

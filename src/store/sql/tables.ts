@@ -234,6 +234,12 @@ export function tableSteps({ text, integer, flag, number, record, owner, list, t
     ALTER TABLE group_usage ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;
     ALTER TABLE usage_sums ADD COLUMN cached_tokens ${integer} NOT NULL DEFAULT 0;
     ALTER TABLE usage_sums ADD COLUMN saved_micro ${integer} NOT NULL DEFAULT 0;`,
+    // One row at most: in which currency the latest gateway has charged.
+    chargedCurrency: `
+    CREATE TABLE charged_currency (
+      id ${integer} PRIMARY KEY CHECK (id = 1),
+      currency ${text} NOT NULL
+    )${table};`,
     // `week` counts the Mondays from the first of 1970.
     weeks: ['keys', 'groups']
       .flatMap((table) => [

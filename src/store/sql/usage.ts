@@ -47,6 +47,12 @@ export function upkeepStatements({ skipLocked }: Dialect) {
       ON CONFLICT (subject) DO UPDATE
         SET period = excluded.period, level = excluded.level, claimed_at_ms = excluded.claimed_at_ms
         WHERE known.period <> excluded.period OR known.level < excluded.level OR known.claimed_at_ms < :validFromMs`,
+    findCurrency: `
+      SELECT currency, CASE WHEN EXISTS (SELECT 1 FROM usage WHERE cost_micro > 0) THEN 1 ELSE 0 END AS "isCharged"
+      FROM charged_currency`,
+    noteCurrency: `
+      INSERT INTO charged_currency (id, currency) VALUES (1, :currency)
+      ON CONFLICT (id) DO UPDATE SET currency = excluded.currency`,
     rememberAccepted: `
       INSERT INTO accepted_callers (caller, accepted_at_ms) VALUES (:caller, :atMs)
       ON CONFLICT (caller) DO UPDATE SET accepted_at_ms = excluded.accepted_at_ms`,

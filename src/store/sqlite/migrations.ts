@@ -78,6 +78,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { name: '0016_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
   { name: '0017_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
+  { name: '0018_charged_currency', runsBeside: '0003_ledger_references', sql: STEPS.chargedCurrency },
 ];
 
 /**

@@ -140,6 +140,7 @@ if (server !== undefined) {
       expect(tables).to.deep.equal([
         { name: 'accepted_callers', rows: 0 },
         { name: 'alerts', rows: 0 },
+        { name: 'charged_currency', rows: 0 },
         { name: 'group_usage', rows: 0 },
         { name: 'groups', rows: 0 },
         { name: 'keys', rows: 1 },
