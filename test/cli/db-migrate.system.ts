@@ -49,7 +49,7 @@ if (server !== undefined) {
     it('says what it has brought, that it was read back, and what to set', async () => {
       const { status, stdout, stderr } = await migrate(['--to', url]);
       expect(stdout).to.match(
-        /^TABLE +ROWS\naccepted_callers +0\nalerts +0\ngroup_usage +0\ngroups +0\nkeys +1\nledger +10\nrequest_stats +0\nrequests +10\nsecret_mark +0\nusage +1\nusage_rollups +0\nusage_sums +0\n/,
+        /^TABLE +ROWS\naccepted_callers +0\nalerts +0\ncharged_currency +0\ngroup_usage +0\ngroups +0\nkeys +1\nledger +10\nrequest_stats +0\nrequests +10\nsecret_mark +0\nusage +1\nusage_rollups +0\nusage_sums +0\n/,
       );
       expect(stdout).to.match(/^Every row was read back from postgres:\/\/\S+ and is as in \S+gateway\.db\.$/m);
       expect(stdout).to.match(/^Every ledger adds up; all balances together are -0\.000005\.\n$/m);

@@ -60,7 +60,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a hold that is not released',
     file: 'store/book/changes.ts',
-    right: 'charges.settleHold(record, nowMs);',
+    right: 'charges.settleHold(toWhole(record), nowMs);',
     wrong: '',
     within: 2000,
   },
