@@ -756,8 +756,17 @@ export interface AdminBackend {
    */
   rests: number;
 }
+/**
+ * An address that the name of a backend leads to, which rests by itself.
+ */
 export interface AdminBackendAddress {
+  /**
+   * The IP address, without a port.
+   */
   address: string;
+  /**
+   * As of the whole backend: one that rests is left alone, and one request tries it when its rest is over.
+   */
   state: 'up' | 'resting' | 'trial' | 'draining';
   /**
    * As Unix time in seconds; null for one that does not rest.

@@ -13,8 +13,8 @@ import { countInputTokens } from '../../../src/http/responses/count-input-tokens
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { Caller } from '../../../src/accounts/caller.ts';
 import { openPreparation } from '../../../src/requests/preparation/preparation.ts';
-import type { StoredKey } from '../../../src/store/keys.ts';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
+import { newStoredKey } from '../../support/keys.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
@@ -131,7 +131,7 @@ describe('countInputTokens', () => {
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
   for (const [name, input, change] of [
     ['a key that the backend never accepted', 'Hello', { holder: () => ({ name: 'a network', isStranger: true }) }],
-    ['an issued key without funds', 'Hello', { key: { balanceMicro: 0 } as StoredKey }],
+    ['an issued key without funds', 'Hello', { key: newStoredKey({ balanceMicro: 0 }) }],
     ['a request with an image', [{ role: 'user', content: [image] }], {}],
   ] as const) {
     it(`is an estimate for ${name}`, async () => {
