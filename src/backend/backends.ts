@@ -18,7 +18,7 @@ import { blameOf, hasRefused } from './choice/blame.ts';
 import { createFailingCallers } from './choice/failing-callers.ts';
 import { createLastCallers } from './choice/last-callers.ts';
 import { createPlaces, type Places } from './choice/places.ts';
-import { createFairQueue } from './choice/queue.ts';
+import { createPlaceQueue } from './choice/queue.ts';
 import type { RestChange, RestState } from './choice/rest.ts';
 import { createRests, type RestingRequest, type Rests } from './choice/rests.ts';
 import { unreachableReason } from './connection-failures.ts';
@@ -161,7 +161,7 @@ interface Judged extends RestingRequest {
 /** Opens the backends of this list. */
 export function createBackends(first: readonly BackendSpec[], options: BackendsOptions): Backends {
   const { keyOwner, nowMs } = options;
-  const queue = createFairQueue<Backend, Try>();
+  const queue = createPlaceQueue<Backend, Try>();
   const asked = createLastCallers(nowMs);
   const failing = createFailingCallers();
   let listed: ReadonlyMap<string, Backend> = new Map();

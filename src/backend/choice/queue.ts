@@ -1,7 +1,7 @@
 import type { StopSignal } from '../../core/stop-signal.ts';
 
 /** Who waits for a free place. Callers take turns, so that many requests of one hold up no other, and who has the fewest places is first. */
-export interface FairQueue<Place, Taken> {
+export interface PlaceQueue<Place, Taken> {
   /** Resolves with what `take` returns. Rejects with the reason of the signal, or with what `expire` returns. */
   wait(waiting: Waiting<Place, Taken>): Promise<Taken>;
   /**
@@ -29,7 +29,7 @@ interface Waiter<Place> {
   readonly take: (place: Place) => void;
 }
 
-export function createFairQueue<Place, Taken>(): FairQueue<Place, Taken> {
+export function createPlaceQueue<Place, Taken>(): PlaceQueue<Place, Taken> {
   const byCaller = new Map<string, Waiter<Place>[]>();
   let length = 0;
 
