@@ -90,17 +90,18 @@ for (const { name, megabytes } of ENGINES) {
       disk?.fill();
       await until(() => refused >= REFUSALS);
       expect(await isReady()).to.equal(false);
-      const seconds = (performance.now() - fullAtMs) / 1000;
       disk?.free();
       await until(isReady);
+      // A slow machine is refused for longer, and its small writes may succeed for a second in between.
+      const mostLines = Math.ceil((performance.now() - fullAtMs) / 1000) + 3;
       const before = whole.length;
       await until(() => whole.length > before + 20);
       over.abort();
       await Promise.all(work);
 
       const count = (word: string): number => lines.split(word).length - 1;
-      expect(count('"errorCode":"store_unavailable"'), 'lines of refusals').to.be.within(1, Math.ceil(seconds) + 3);
-      expect(count('the store cannot be written'), 'lines of the store').to.be.within(1, 3);
+      expect(count('"errorCode":"store_unavailable"'), 'lines of refusals').to.be.within(1, mostLines);
+      expect(count('the store cannot be written'), 'lines of the store').to.be.within(1, mostLines);
       await untilRead(async () => {
         const running = await (await caller.get('/api/v1/requests?status=processing')).json();
         return (running as { data: unknown[] }).data.length === 0;
