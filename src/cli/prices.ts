@@ -99,7 +99,7 @@ function addCheck(prices: Command, context: CliContext): void {
 
 const KINDS = [
   { title: 'INPUT', name: 'input', audio: 'audio_input' },
-  { title: 'CACHED', name: 'cached_input' },
+  { title: 'CACHED', name: 'cached_input', audio: 'cached_audio_input' },
   { title: 'WRITTEN', name: 'cache_write' },
   { title: 'OUTPUT', name: 'output', audio: 'audio_output' },
 ] as const;

@@ -3,7 +3,7 @@ import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
 import { UTC } from '../core/time.ts';
 import { createCalendar } from '../store/calendar.ts';
-import { createPrices, type Prices } from '../core/money/pricing.ts';
+import { createPrices, serviceTierOf, type Prices } from '../core/money/pricing.ts';
 import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';
 
@@ -39,7 +39,7 @@ function findRepeated({ models }: PriceTable): readonly string[] {
 }
 
 function nameOf({ service_tier, above_tokens }: Pick<PriceTier, 'service_tier' | 'above_tokens'>): string {
-  return JSON.stringify([service_tier, above_tokens]);
+  return JSON.stringify([serviceTierOf(service_tier), above_tokens]);
 }
 
 const compilePriceTable = compileBySize((allErrors) => openAjv({ allErrors }).compile<PriceTable>(schema));

@@ -44,14 +44,16 @@ export function formatOutput({ output_tokens, output_tokens_details: { reasoning
  */
 export function priceRows({ model, tiers = [], ...first }) {
   return [first, ...tiers].map((/** @type {PriceTier} */ tier) => {
-    const { service_tier, above_tokens, input, cached_input, cache_write, audio_input, output, audio_output } = tier;
+    const { service_tier, above_tokens, input, cached_input = input, cache_write = input, output } = tier;
+    const withAudio = (/** @type {string} */ text, /** @type {string | undefined} */ audio) =>
+      audio === undefined ? text : `${text} (audio ${audio})`;
     const names = [service_tier, above_tokens && `above ${formatCount(above_tokens)}`].filter(Boolean);
     return [
       names.length > 0 ? `${model} (${names.join(', ')})` : model,
-      audio_input === undefined ? input : `${input} (audio ${audio_input})`,
-      cached_input ?? input,
-      cache_write ?? input,
-      audio_output === undefined ? output : `${output} (audio ${audio_output})`,
+      withAudio(input, tier.audio_input),
+      withAudio(cached_input, tier.cached_audio_input),
+      cache_write,
+      withAudio(output, tier.audio_output),
     ];
   });
 }

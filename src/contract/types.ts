@@ -938,6 +938,10 @@ export interface OwnPrice {
    * For a million tokens of the input that are audio, where they cost something else.
    */
   audio_input?: string;
+  /**
+   * For a million tokens of audio that were read from the cache of the backend, where they cost something else than other audio.
+   */
+  cached_audio_input?: string;
   output: string;
   /**
    * For a million tokens of the output that are audio, where they cost something else.
@@ -953,9 +957,9 @@ export interface OwnPrice {
  */
 export interface PriceTier {
   /**
-   * The service tier of the answer; otherwise that of requests without one.
+   * The service tier, such as flex or priority, by the name that requests and answers give it; otherwise that of requests without one.
    */
-  service_tier?: 'flex' | 'priority';
+  service_tier?: string;
   /**
    * The prices are those of all tokens of a request with more input than this.
    */
@@ -976,6 +980,10 @@ export interface PriceTier {
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */
   audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_audio_input?: string;
   /**
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */
@@ -1345,6 +1353,10 @@ export interface PriceOfModel {
    * For input that is audio, where it costs something else.
    */
   audio_input?: string;
+  /**
+   * For audio that the backend read from its cache, where it costs something else than other audio.
+   */
+  cached_audio_input?: string;
   /**
    * For output, thoughts included.
    */
@@ -2903,6 +2915,10 @@ export interface ModelPrice {
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */
   audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_audio_input?: string;
   /**
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */

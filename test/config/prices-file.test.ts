@@ -115,9 +115,14 @@ describe('PRICES_FILE', () => {
       lines: [/^models\["m"\]\.tiers\.2 must have a service_tier or above_tokens of its own$/],
     },
     {
-      name: 'a service tier that nobody sells',
-      models: { m: { ...PRICE, tiers: [{ ...FLEX, service_tier: 'cheap' }] } },
-      lines: [/^models\["m"\]\.tiers\.0\.service_tier must be one of flex, priority$/],
+      name: 'two prices of one tier under its two names',
+      models: { m: { ...PRICE, tiers: ['fast', 'priority'].map((name) => ({ ...FLEX, service_tier: name })) } },
+      lines: [/^models\["m"\]\.tiers\.1 must have a service_tier or above_tokens of its own$/],
+    },
+    {
+      name: 'another price of the default tier',
+      models: { m: { ...PRICE, tiers: [{ ...FLEX, service_tier: 'auto' }] } },
+      lines: [/^models\["m"\]\.tiers\.0 must have a service_tier or above_tokens of its own$/],
     },
     {
       name: 'a name with a line break',

@@ -125,16 +125,18 @@ describe('the prices of managed keys', () => {
     }
   });
 
-  it('are needed for the service tier that is asked for', async () => {
-    const reply = await complete({ model: 'fast', service_tier: 'priority' });
-    expect(await readError(reply)).to.deep.include({
-      code: 'unsupported_parameter',
-      param: 'service_tier',
-      message:
-        'service_tier is not supported for an API key with funds or limits: the model has no price for this service tier.',
+  for (const service_tier of ['priority', 'ultrafast']) {
+    it(`are needed for the service tier ${service_tier} where it is asked for`, async () => {
+      const reply = await complete({ model: 'fast', service_tier });
+      expect(await readError(reply)).to.deep.include({
+        code: 'unsupported_parameter',
+        param: 'service_tier',
+        message:
+          'service_tier is not supported for an API key with funds or limits: the model has no price for this service tier.',
+      });
+      expect(backend.requests).to.deep.equal([]);
     });
-    expect(backend.requests).to.deep.equal([]);
-  });
+  }
 
   it('are needed for what costs credits', async () => {
     const reply = await caller.create({ model: 'other', input: 'Hello' });

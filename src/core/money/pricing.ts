@@ -22,14 +22,13 @@ interface Rates {
   readonly cachedInputParts: bigint;
   readonly cacheWriteParts: bigint;
   readonly audioInputParts: bigint;
+  readonly cachedAudioInputParts: bigint;
   readonly outputParts: bigint;
   readonly audioOutputParts: bigint;
 }
 
-export type ServiceTier = 'default' | NonNullable<PriceTier['service_tier']>;
-
 interface Tier extends Rates {
-  readonly serviceTier: ServiceTier;
+  readonly serviceTier: string;
   /** The rates are for requests with more tokens of input. */
   readonly aboveTokens: number;
 }
@@ -95,7 +94,7 @@ export function costOf(
 }
 
 /** Returns the cost in millionths of counted or estimated tokens in a service tier. */
-export function costOfTokens(price: Price, counts: TokenCounts, serviceTier: ServiceTier = 'default'): number {
+export function costOfTokens(price: Price, counts: TokenCounts, serviceTier = 'default'): number {
   return costAt(tierOf(price, serviceTier, counts.longestInputTokens ?? counts.inputTokens), counts);
 }
 
@@ -103,14 +102,18 @@ export function costOfTokens(price: Price, counts: TokenCounts, serviceTier: Ser
 function costAt(rates: Rates, counts: TokenCounts): number {
   const { inputTokens, outputTokens } = counts;
   const audio = Math.min(counts.audioInputTokens ?? 0, inputTokens);
-  const cached = Math.min(counts.cachedTokens ?? 0, inputTokens - audio);
-  const written = Math.min(counts.cacheWriteTokens ?? 0, inputTokens - audio - cached);
+  const text = inputTokens - audio;
+  const allCached = Math.min(counts.cachedTokens ?? 0, inputTokens);
+  const cached = Math.min(allCached, text);
+  const cachedAudio = allCached - cached;
+  const written = Math.min(counts.cacheWriteTokens ?? 0, text - cached);
   const spoken = Math.min(counts.audioOutputTokens ?? 0, outputTokens);
   const parts =
-    BigInt(inputTokens - audio - cached - written) * rates.inputParts +
+    BigInt(text - cached - written) * rates.inputParts +
     BigInt(cached) * rates.cachedInputParts +
     BigInt(written) * rates.cacheWriteParts +
-    BigInt(audio) * rates.audioInputParts +
+    BigInt(audio - cachedAudio) * rates.audioInputParts +
+    BigInt(cachedAudio) * rates.cachedAudioInputParts +
     BigInt(outputTokens - spoken) * rates.outputParts +
     BigInt(spoken) * rates.audioOutputParts;
   const micro = (parts + PARTS_PER_MICRO - 1n) / PARTS_PER_MICRO;
@@ -125,38 +128,44 @@ const MAX_UNDERESTIMATE = 2;
  * all input were of the dearest kind.
  */
 export function holdOf(price: Price, { hasMedia = false, serviceTier, ...expected }: Expected): number {
-  const possible = possibleTiers(serviceTier);
   const holds = price
-    .filter((tier) => possible.includes(tier.serviceTier))
+    .filter((tier) => mayApply(tier, serviceTier))
     .filter(({ aboveTokens }) => aboveTokens < MAX_UNDERESTIMATE * expected.inputTokens)
     .concat(price[0])
-    .map(({ inputParts, cachedInputParts, cacheWriteParts, audioInputParts, ...rates }) => {
-      const dearest = [inputParts, cachedInputParts, cacheWriteParts, hasMedia ? audioInputParts : 0n].reduce(max);
-      return costAt({ ...rates, inputParts: dearest, cachedInputParts, cacheWriteParts, audioInputParts }, expected);
+    .map((rates) => {
+      const { cachedInputParts, cacheWriteParts, audioInputParts, cachedAudioInputParts } = rates;
+      const ofAudio = hasMedia ? [audioInputParts, cachedAudioInputParts] : [];
+      const inputParts = [cachedInputParts, cacheWriteParts, ...ofAudio].reduce(max, rates.inputParts);
+      return costAt({ ...rates, inputParts }, expected);
     });
   return Math.max(...holds);
 }
 
 /** The project of the operator decides about `auto`, and a tier that is full may be left for the default one. */
-function possibleTiers(asked: string | undefined): readonly ServiceTier[] {
-  return asked === undefined || asked === 'auto' ? SERVICE_TIERS : ['default', serviceTierOf(asked)];
+function mayApply({ serviceTier }: Tier, asked: string | undefined): boolean {
+  return asked === undefined || asked === 'auto' || serviceTier === 'default' || serviceTier === serviceTierOf(asked);
 }
 
-const SERVICE_TIERS: readonly ServiceTier[] = ['default', 'flex', 'priority'];
+/** Other names of two tiers in requests, answers and price lists: those of OpenAI and Groq. */
+const SAME_TIERS: ReadonlyMap<string, string> = new Map([
+  ['auto', 'default'],
+  ['on_demand', 'default'],
+  ['fast', 'priority'],
+  ['performance', 'priority'],
+]);
 
-/** Returns the tier of a name in a request or an answer, also by the names of OpenAI and Groq for priority. */
-function serviceTierOf(name: string | undefined): ServiceTier {
-  if (name === 'fast' || name === 'performance') return 'priority';
-  return SERVICE_TIERS.find((tier) => tier === name) ?? 'default';
+/** Returns the name that the tier has in the prices. */
+export function serviceTierOf(name = 'default'): string {
+  return SAME_TIERS.get(name) ?? name;
 }
 
-/** Returns whether a request in this service tier costs more than the default, and nobody says how much. */
+/** Returns whether nobody says what this service tier costs. Flex never costs more than the default. */
 export function lacksTier(price: Price | undefined, asked: string | undefined): boolean {
-  const isPriority = serviceTierOf(asked) === 'priority';
-  return isPriority && price?.some(({ serviceTier }) => serviceTier === 'priority') !== true;
+  const name = serviceTierOf(asked);
+  return name !== 'default' && name !== 'flex' && price?.some(({ serviceTier }) => serviceTier === name) !== true;
 }
 
-function tierOf(price: Price, serviceTier: ServiceTier, inputTokens: number): Tier {
+function tierOf(price: Price, serviceTier: string, inputTokens: number): Tier {
   const reached = price.filter(({ aboveTokens }) => aboveTokens < inputTokens);
   return reached.findLast((tier) => tier.serviceTier === serviceTier) ?? reached.findLast(isDefault) ?? price[0];
 }
@@ -250,6 +259,7 @@ function dearerRates(one: Rates, other: Rates): Rates {
     cachedInputParts: max(one.cachedInputParts, other.cachedInputParts),
     cacheWriteParts: max(one.cacheWriteParts, other.cacheWriteParts),
     audioInputParts: max(one.audioInputParts, other.audioInputParts),
+    cachedAudioInputParts: max(one.cachedAudioInputParts, other.cachedAudioInputParts),
     outputParts: max(one.outputParts, other.outputParts),
     audioOutputParts: max(one.audioOutputParts, other.audioOutputParts),
   };
@@ -264,15 +274,17 @@ function toPrice({ tiers = [], ...first }: ModelPrice): Price {
 }
 
 function toTier(tier: PriceTier): Tier {
-  const { service_tier = 'default', above_tokens = -1, input, output } = tier;
+  const { service_tier, above_tokens = -1, input, output } = tier;
   const { cached_input = input, cache_write = input, audio_input = input, audio_output = output } = tier;
+  const { cached_audio_input = audio_input } = tier;
   return {
-    serviceTier: service_tier,
+    serviceTier: serviceTierOf(service_tier),
     aboveTokens: above_tokens,
     inputParts: toParts(input),
     cachedInputParts: toParts(cached_input),
     cacheWriteParts: toParts(cache_write),
     audioInputParts: toParts(audio_input),
+    cachedAudioInputParts: toParts(cached_audio_input),
     outputParts: toParts(output),
     audioOutputParts: toParts(audio_output),
   };
@@ -298,13 +310,14 @@ function showTier(tier: Tier): PriceTier {
 
 /** Audio is shown where it costs something else. */
 function showRates(rates: Rates): ShownRates {
-  const { inputParts, audioInputParts, outputParts, audioOutputParts } = rates;
+  const { inputParts, audioInputParts, cachedAudioInputParts, outputParts, audioOutputParts } = rates;
   const show = (parts: bigint): string => formatDecimal(parts, PRICE_DECIMALS);
   return {
     input: show(inputParts),
     cached_input: show(rates.cachedInputParts),
     cache_write: show(rates.cacheWriteParts),
     ...(audioInputParts !== inputParts && { audio_input: show(audioInputParts) }),
+    ...(cachedAudioInputParts !== audioInputParts && { cached_audio_input: show(cachedAudioInputParts) }),
     output: show(outputParts),
     ...(audioOutputParts !== outputParts && { audio_output: show(audioOutputParts) }),
   };

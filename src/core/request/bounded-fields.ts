@@ -96,22 +96,11 @@ export function checkParameters(names: readonly string[], dialect: DialectParame
   for (const name of names) if (dialect.unboundedParameters.includes(name)) throw refusedField(name, UNBOUNDED);
 }
 
-/** These cost no more than the default (OpenAI, Groq), or need a price of their own. */
-const KNOWN_TIERS = new Set<unknown>([
-  undefined,
-  null,
-  'auto',
-  'default',
-  'flex',
-  'on_demand',
-  'priority',
-  'fast',
-  'performance',
-]);
-
-/** Throws ApiError for a service tier that no price can be given for. */
+/** Throws ApiError for a service tier without a name. What a name costs, the prices of the model say. */
 export function checkServiceTier(tier: unknown): void {
-  if (!KNOWN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and priority are taken');
+  if (tier !== undefined && tier !== null && typeof tier !== 'string') {
+    throw refusedField('service_tier', 'only the name of a tier is taken');
+  }
 }
 
 /**

@@ -8,12 +8,7 @@ import { lazily } from '../../core/lazily.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { withExactIntegers } from '../../core/request/exact-integers.ts';
 import { settle } from '../../core/request/model-settings.ts';
-import {
-  checkModelSuffix,
-  checkParameters,
-  checkServiceTier,
-  unpricedMedium,
-} from '../../core/request/bounded-fields.ts';
+import { checkModelSuffix, checkParameters, unpricedMedium } from '../../core/request/bounded-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../../core/request/request.ts';
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
@@ -119,7 +114,6 @@ function prepareResolved(
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (parsed.isLimited) {
     checkModelSuffix(model);
-    checkServiceTier(translation.chat.service_tier);
     checkParameters(Object.keys(translation.parameters.passed), route.dialect);
   }
   const compacted = mayCompact(bounded)

@@ -39,6 +39,57 @@ function audio(heard: number, spoken: number): object {
 
 const LISTS: readonly List[] = [
   {
+    // As LiteLLM's price list had GPT-6 Astra in November 2026.
+    provider: 'OpenAI',
+    model: 'gpt-6-astra',
+    price: {
+      input: '10.00',
+      cached_input: '1.00',
+      cache_write: '12.50',
+      output: '50.00',
+      tiers: [
+        { service_tier: 'ultrafast', input: '60.00', cached_input: '6.00', cache_write: '75.00', output: '300.00' },
+        { above_tokens: 272_000, input: '20.00', cached_input: '2.00', output: '75.00' },
+        { service_tier: 'ultrafast', above_tokens: 272_000, input: '120.00', cached_input: '12.00', output: '450.00' },
+      ],
+    },
+    charges: [
+      // 500 × 60 + 200 × 6 + 300 × 75 + 400 × 300
+      {
+        of: 'ultrafast',
+        answer: { usage: usage(1000, 400, cached(200, 300)), service_tier: 'ultrafast' },
+        asked: 'ultrafast',
+        micro: 173_700,
+      },
+      // 300,000 × 120 + 10 × 450
+      {
+        of: 'a long request in ultrafast',
+        answer: { usage: usage(300_000, 10), service_tier: 'ultrafast' },
+        asked: 'ultrafast',
+        micro: 36_004_500,
+      },
+      // 500 × 10 + 200 × 1 + 300 × 12.50 + 400 × 50
+      {
+        of: 'the default tier where ultrafast was full',
+        answer: { usage: usage(1000, 400, cached(200, 300)), service_tier: 'default' },
+        asked: 'ultrafast',
+        micro: 28_950,
+      },
+      // 1000 × 60 + 100 × 300
+      {
+        of: 'ultrafast that nobody asked for',
+        answer: { usage: usage(1000, 100), service_tier: 'ultrafast' },
+        micro: 90_000,
+      },
+      // 1000 × 10 + 100 × 50
+      {
+        of: 'a tier without a price that the answer names',
+        answer: { usage: usage(1000, 100), service_tier: 'scale' },
+        micro: 15_000,
+      },
+    ],
+  },
+  {
     // openai.com/api-priority-processing (GPT-5.4 without long context), read 2026-11-28. The default
     // tier, flex and the row above 272,000 tokens are as others reported the list of June 2026.
     provider: 'OpenAI',
@@ -134,6 +185,32 @@ const LISTS: readonly List[] = [
         of: 'a prompt in the tier that Anthropic calls standard',
         answer: { usage: usage(1000, 0), service_tier: 'standard' },
         micro: 100,
+      },
+    ],
+  },
+  {
+    // ai.google.dev/gemini-api/docs/pricing, as others reported it in 2026: what is cached costs a tenth.
+    provider: 'Google',
+    model: 'gemini-2.5-flash',
+    price: {
+      input: '0.30',
+      cached_input: '0.03',
+      audio_input: '1.00',
+      cached_audio_input: '0.10',
+      output: '2.50',
+    },
+    charges: [
+      // 100 × 0.03 + 500 × 1.00 + 400 × 0.10 + 10 × 2.50
+      {
+        of: 'audio of which some was cached',
+        answer: { usage: usage(1000, 10, { prompt_tokens_details: { audio_tokens: 900, cached_tokens: 500 } }) },
+        micro: 568,
+      },
+      // 60 × 0.30 + 40 × 0.03 + 900 × 1.00
+      {
+        of: 'audio beside text of which some was cached',
+        answer: { usage: usage(1000, 0, { prompt_tokens_details: { audio_tokens: 900, cached_tokens: 40 } }) },
+        micro: 920,
       },
     ],
   },

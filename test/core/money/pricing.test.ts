@@ -6,6 +6,7 @@ import {
   costOfTokens,
   createPrices,
   holdOf,
+  lacksTier,
   MAX_COST_MICRO,
   type Price,
 } from '../../../src/core/money/pricing.ts';
@@ -219,7 +220,16 @@ describe('the hold of a request', () => {
       micro: 2500,
     },
     { name: 'of priority', expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'priority' }, micro: 4000 },
-    { name: 'of priority, where the backend decides', expected: { inputTokens: 1000, outputTokens: 0 }, micro: 4000 },
+    {
+      name: 'of a tier that is named as one with a price',
+      expected: { inputTokens: 1000, outputTokens: 0, serviceTier: 'fast' },
+      micro: 4000,
+    },
+    {
+      name: 'of the dearest tier, where the backend decides',
+      expected: { inputTokens: 1000, outputTokens: 0 },
+      micro: 4000,
+    },
     {
       name: 'of long requests, if it may be one',
       expected: { inputTokens: 6000, outputTokens: 0, serviceTier: 'default' },
@@ -238,6 +248,22 @@ describe('the hold of a request', () => {
   it('fears that all input is written to the cache', () => {
     const dear = { ...CHAT, cache_write: '3.125' };
     expect(holdOf(priceOf(dear), { inputTokens: 1000, outputTokens: 0 })).to.equal(3125);
+  });
+});
+
+describe('a service tier', () => {
+  const price = priceOf({ ...CHAT, tiers: [{ service_tier: 'ultrafast', input: '60', output: '300' }] });
+
+  for (const tier of [undefined, 'auto', 'default', 'on_demand', 'flex', 'ultrafast']) {
+    it(`costs no more than is known where it is ${tier}`, () => expect(lacksTier(price, tier)).to.equal(false));
+  }
+
+  for (const tier of ['priority', 'fast', 'scale', 'Default', 'Ultrafast', '']) {
+    it(`costs nobody knows what where it is "${tier}"`, () => expect(lacksTier(price, tier)).to.equal(true));
+  }
+
+  it('costs nobody knows what without a price of the model', () => {
+    expect([lacksTier(undefined, 'ultrafast'), lacksTier(undefined, 'flex')]).to.deep.equal([true, false]);
   });
 });
 

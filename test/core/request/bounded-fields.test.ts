@@ -171,14 +171,14 @@ describe('a chat completion of a key with funds or limits', () => {
 });
 
 describe('the tier of service', () => {
-  for (const tier of [undefined, null, 'auto', 'default', 'flex', 'on_demand', 'priority', 'fast', 'performance']) {
+  for (const tier of [undefined, null, 'auto', 'scale']) {
     it(`may be ${tier}`, () => {
       expect(() => checkServiceTier(tier)).not.to.throw();
     });
   }
 
-  for (const tier of ['Default', 'Priority', 'scale', 'ultrafast', '', 1, ['default']]) {
-    it(`may not be ${JSON.stringify(tier)}, of which nobody knows what it costs`, () => {
+  for (const tier of [1, true, ['default']]) {
+    it(`may not be ${JSON.stringify(tier)}, which is no name`, () => {
       expect(() => checkServiceTier(tier))
         .to.throw(ApiError)
         .that.includes({ code: 'unsupported_parameter', param: 'service_tier' });
