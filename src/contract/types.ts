@@ -2841,7 +2841,7 @@ export interface Readiness {
      */
     accepting: boolean;
     /**
-     * False while clients have all connections that the limit of open files allows.
+     * False while clients have all connections that the limit of open files allows, or no file can be opened.
      */
     connections: boolean;
     /**

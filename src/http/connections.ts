@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { devNull } from 'node:os';
 import type { RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
 import type { StoreLog } from '../store/store.ts';
@@ -52,6 +53,16 @@ export function createConnections(log: Pick<StoreLog, 'warn'>, openFiles = readF
     areScarce: () => count > most * SCARCE,
     areFull: () => count > most,
   };
+}
+
+/** Whether this process can open another file, and so another connection to a backend. */
+export function canOpenFile(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns how many files this process may open; Infinity where the system does not say. */

@@ -3,7 +3,7 @@ import type { Backends, BackendState } from '../backend/backends.ts';
 import type { Identity } from '../core/ids.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
-import type { ConnectionLimit } from './connections.ts';
+import { canOpenFile, type ConnectionLimit } from './connections.ts';
 import type { RunningRequests } from '../requests/running.ts';
 
 /** Ignores the backend, since a restart would not repair that. */
@@ -22,7 +22,7 @@ export interface ReadinessOptions {
 
 /**
  * Replies 503 once the gateway is to stop, without a writable store, with the database of another
- * secret, without a connection for another client, or while no backend can be reached.
+ * secret, without a connection for another client or a backend, or while no backend can be reached.
  */
 export function showReadiness({ store, running, marks, backends, log, connections }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
@@ -34,7 +34,7 @@ export function showReadiness({ store, running, marks, backends, log, connection
     const states = backends.states();
     const checks = {
       accepting: !running.leaving,
-      connections: !connections.areFull(),
+      connections: !connections.areFull() && canOpenFile(),
       ...written,
       secret,
       backend: states.some(isReachable),
