@@ -1,6 +1,7 @@
 import type { ChatBatch } from '../core/chat.ts';
 import { createAnswerReader, isPlain, NO_BYTES, type AnswerReaderOptions } from './answer-reader.ts';
 import type { BackendConnection } from './connection.ts';
+import { createKeyFilter } from './own-key.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -12,6 +13,11 @@ export interface AnswerOptions extends AnswerReaderOptions {
 
 export interface RelayedRead extends SseRead {
   readonly bytes: Uint8Array;
+}
+
+interface RelayOptions extends AnswerOptions {
+  readonly hidesUsage: boolean;
+  readonly secrets: readonly string[];
 }
 
 /** A returned promise pauses the reading until it resolves. */
@@ -56,22 +62,26 @@ export function readAnswer(
 }
 
 /**
- * Passes on the bytes of the answer with their chunks, up to the end. `hidesUsage` removes the
- * chunk that carries only usage. Throws ApiError if the answer cannot be read.
+ * Passes on the bytes of the answer with their chunks, up to the end, without the secrets. `hidesUsage`
+ * removes the chunk that carries only usage. Throws ApiError if the answer cannot be read.
  */
 export function relayAnswer(
   connection: BackendConnection,
-  { hidesUsage, ...options }: AnswerOptions & { readonly hidesUsage: boolean },
+  { hidesUsage, secrets, ...options }: RelayOptions,
   reader: RelayedReader,
 ): Promise<void> {
-  const filter = hidesUsage ? createUsageFilter() : undefined;
+  const filters = [createKeyFilter(secrets), hidesUsage ? createUsageFilter() : undefined];
+  const filtered = (bytes: Uint8Array | undefined): Uint8Array =>
+    filters.reduce<Uint8Array>((piece, filter) => {
+      if (filter === undefined) return piece;
+      return bytes === undefined ? Buffer.concat([filter.feed(piece), filter.end()]) : filter.feed(piece);
+    }, bytes ?? NO_BYTES);
   return reading(connection, async () => {
     const understand = createUnderstanding(connection, options);
     await reader.begin();
     await connection.pipe((bytes) => {
       const read = understand(bytes);
-      if (filter === undefined) return reader.take({ ...read, bytes: bytes ?? NO_BYTES });
-      return reader.take({ ...read, bytes: bytes === undefined ? filter.end() : filter.feed(bytes) });
+      return reader.take({ ...read, bytes: filtered(bytes) });
     });
   });
 }

@@ -8,6 +8,7 @@ import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal,
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
 import { ONLY_SETTINGS } from './failures.ts';
+import { ownSecretsOf, withoutSecrets } from './own-key.ts';
 import { judge, refusalForClient, type JudgeOptions, type RelayedRefusal } from './refusal.ts';
 import {
   fieldsRefusedIn,
@@ -197,7 +198,7 @@ export function createChatBackend(
     };
     await relayAnswer(
       connection,
-      { ...answerOptions(sent, asking), hidesUsage },
+      { ...answerOptions(sent, asking), hidesUsage, secrets: ownSecretsOf(headers, options) },
       { begin: () => listener.begin(answer), take: (read) => listener.take(read) },
     );
     return undefined;
@@ -240,7 +241,10 @@ export function createChatBackend(
     const opening = openConnection(pool, { path, headers, body: written, signal, firstByteTimeoutMs });
     asking.sent?.(written, { model, leftOut });
     const connection = await opening;
-    const replyHeaders = options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers;
+    const replyHeaders = withoutSecrets(
+      options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers,
+      ownSecretsOf(headers, options),
+    );
     if (connection.status >= 200 && connection.status < 300) {
       return { kind: 'answered', connection, replyHeaders, leftOut };
     }

@@ -78,7 +78,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   const status = answer.status < 300 ? (words.status ?? 502) : answer.status;
   const verdict = judge(status, words, answer.keyOwner);
   const { code, fault } = verdict;
-  const param = fault === undefined ? toParam(words.param) : '';
+  const param = fault === undefined ? toParam(toSafeText(words.param, answer.secrets)) : '';
   return {
     error: new ApiError(code, {
       message: fault?.message ?? toMessage(words, answer),

@@ -2,6 +2,7 @@ import type { ApiError } from '../core/errors.ts';
 import type { Refusal } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { type BackendFailure, failureOf, type SettingNames } from './failures.ts';
+import { ownSecretsOf, quotes, secretsOf } from './own-key.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import type { KeyOwner } from './request-headers.ts';
 
@@ -46,23 +47,11 @@ export function refusalForClient(
   options: JudgeOptions,
 ): RelayedRefusal {
   const { error, operatorProblem } = judge({ status, headers, sentHeaders, body: bytes.toString() }, options);
-  const isQuoted = quotesKey(bytes, sentHeaders, options);
+  const isQuoted = quotes(bytes, ownSecretsOf(sentHeaders, options));
   if (operatorProblem !== undefined || !isWhole || !isJson(headers) || isQuoted) throw error;
   return { status, headers, body: bytes, error };
 }
 
-/** Whether the bytes have the gateway's own key in them, with which the backend was asked. */
-export function quotesKey(bytes: Buffer, sentHeaders: Answered['sentHeaders'], { keyOwner }: JudgeOptions): boolean {
-  return keyOwner === 'gateway' && secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
-}
-
 export function isJson(headers: ReplyHeaders): boolean {
   return /^application\/(?:[^/]+\+)?json$/.test(contentType(headers));
-}
-
-function secretsOf(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers)
-    .filter(([name]) => /authorization|key|secret|token/i.test(name))
-    .map(([, value]) => value.replace(/^(?:basic|bearer)\s+/i, ''))
-    .filter((secret) => secret !== '');
 }

@@ -24,7 +24,7 @@ const USAGE_CHUNK = { choices: [], usage: { prompt_tokens: 1, completion_tokens:
 const JSON_BODY = '{ "model":"m",  "temperature": 1.0 }';
 const STREAM_BODY = '{"model":"m","stream":true}';
 const WITH_USAGE = '{"model":"m","stream":true,"stream_options":{"include_usage":true}}';
-const KEY = 'sk-gateway-1';
+const KEY = 'sk-gateway-1-and-more';
 
 function requestOf(body: string, bodyWithUsage?: string): RelayRequest {
   return {
@@ -133,6 +133,21 @@ describe('the relay of the backend client', () => {
     const { text, failure } = await read(await answered(relay(requestOf(STREAM_BODY))));
     expect(text).to.contain('"message":"broken"');
     expect(failure).to.include({ code: 'upstream_error', status: 503 });
+  });
+
+  it('gives the bytes of a failure without our key, also behind a status of 200', async () => {
+    const failure = { error: { message: `You sent ${KEY}.`, param: KEY, code: 503 } };
+    for (const sse of [[textChunk('Hi'), failure], [failure], [textChunk('Hi'), USAGE_CHUNK, `no JSON ${KEY}`]]) {
+      backend.reply({ sse, done: false });
+      const { text, failure: told } = await read(await answered(relay(requestOf(STREAM_BODY, WITH_USAGE))));
+      expect(text).not.to.contain(KEY);
+      expect(text).to.contain('*'.repeat(KEY.length));
+      expect(`${told?.message} ${told?.param}`).not.to.contain(KEY);
+    }
+    backend.reply({ json: failure, headers: { 'x-request-id': KEY } });
+    const answer = await answered(relay(requestOf(JSON_BODY)));
+    expect(answer.headers['x-request-id']).to.equal(undefined);
+    expect((await read(answer)).text).to.equal(JSON.stringify(failure).replaceAll(KEY, '*'.repeat(KEY.length)));
   });
 
   it('hides the chunk of usage from a client that did not ask for it', async () => {

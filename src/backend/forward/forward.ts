@@ -1,7 +1,7 @@
 /** Passes requests on as they come, by http-proxy-middleware: chat completions without a record, and other paths. */
 
 import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Transform, type Readable } from 'node:stream';
 import type { Connected } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
@@ -12,7 +12,8 @@ import { contentType, isPlain } from '../answer-reader.ts';
 import type { AskOptions, ChatBackendOptions, RelayedAnswer } from '../chat.ts';
 import { connectionFailure, ownLack, proxyFailure, SWITCHED, type ConnectionPhase } from '../connection-failures.ts';
 import { createOutbound } from '../outbound.ts';
-import { isJson, judge, quotesKey, refusalForClient, type RelayedRefusal } from '../refusal.ts';
+import { createKeyFilter, ownSecretsOf, quotes, withoutSecrets } from '../own-key.ts';
+import { isJson, judge, refusalForClient, type RelayedRefusal } from '../refusal.ts';
 import { withoutLimits } from '../reply-headers.ts';
 import { forwardedHeaders, type KeyOwner } from '../request-headers.ts';
 import { createReuse, watchAgent } from '../reuse.ts';
@@ -188,12 +189,16 @@ async function passOn(
   // Node takes a 101 that names no protocol for a whole answer.
   if (status < 200) throw switched();
   if (status === 407) throw connectionFailure(proxyFailure(status), 'connecting');
-  const headers = options.hidesLimits === true ? withoutLimits(answer.headers) : answer.headers;
+  const secrets = ownSecretsOf(sentHeaders, options);
+  const headers = withoutSecrets(
+    options.hidesLimits === true ? withoutLimits(answer.headers) : answer.headers,
+    secrets,
+  );
   const head = { status, headers, isEventStream: contentType(headers) === 'text/event-stream' };
   const isRefused = isRefusal(answer, req.method, options.keyOwner);
   const mayQuoteKey = options.keyOwner === 'gateway' && status >= 400 && req.method !== 'HEAD';
   if (edit === undefined && !isRefused && !mayQuoteKey) {
-    listener.stream(head, answer);
+    listener.stream(head, withoutKey(answer, secrets));
     return undefined;
   }
   const { bytes, isWhole } = await readWhole(answer, isRefused ? MAX_REFUSAL_BYTES : MAX_EDITED_BYTES);
@@ -207,11 +212,23 @@ async function passOn(
   }
   if (edited === undefined) {
     if (!isWhole || (mayQuoteKey && !isPlain(headers))) throw new ApiError('upstream_invalid_response');
-    if (mayQuoteKey && quotesKey(bytes, sentHeaders, options))
+    if (mayQuoteKey && quotes(bytes, secrets))
       throw judge({ status, headers, sentHeaders, body: bytes.toString() }, options).error;
   }
   listener.whole(head, edited ?? bytes);
   return undefined;
+}
+
+/** A failure may quote the key behind a status of 200, too. */
+function withoutKey(answer: IncomingMessage, secrets: readonly string[]): Readable {
+  const filter = createKeyFilter(secrets);
+  if (filter === undefined) return answer;
+  return answer.pipe(
+    new Transform({
+      transform: (piece: Buffer, _encoding, pass) => pass(null, filter.feed(piece)),
+      flush: (pass) => pass(null, filter.end()),
+    }),
+  );
 }
 
 /** Any other answer goes to the client as it is, and says nothing of the backend. */

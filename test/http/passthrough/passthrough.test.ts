@@ -526,6 +526,21 @@ describe('passthrough', () => {
       });
     }
 
+    it("takes the gateway's own key out of a failure behind a status of 200", async () => {
+      const key = 'sk-upstream-and-more';
+      await open({ upstreamApiKey: key, passthroughPaths: ['/v1/files'] });
+      const failure = { error: { message: `You sent ${key}.` } };
+      backend.reply({ sse: [{ n: 1 }, failure], headers: { 'x-request-id': key } });
+      const streamed = await chat('{"stream":true}');
+      expect(streamed.headers.get('x-upstream-request-id')).to.equal(null);
+      expect(await streamed.text())
+        .to.include(`You sent ${'*'.repeat(key.length)}.`)
+        .and.not.to.include(key);
+      backend.reply({ json: failure });
+      const whole = await call('/v1/files/f');
+      expect(await whole.json()).to.deep.equal({ error: { message: `You sent ${'*'.repeat(key.length)}.` } });
+    });
+
     it("does not pass on a compressed refusal, which may quote the gateway's own key", async () => {
       await open({ upstreamApiKey: 'sk-upstream' });
       backend.reply(({ start, end }) => {
