@@ -1,6 +1,6 @@
 /**
  * Attackers in a process of their own, so that they hold up neither the gateway nor the honest caller. The parent sends what
- * they do as soon as it has heard from them, and ends them by `disconnect`.
+ * they do as soon as it has heard from them, and kills them. They end with it, too.
  */
 import type { IncomingMessage } from 'node:http';
 import { randomBytes } from 'node:crypto';

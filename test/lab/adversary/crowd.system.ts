@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { until } from '../../support/time.ts';
 import type { Move } from './attackers.ts';
-import { answerAsAsked, COST_MICRO, openScene, print, serveHonest, startAttackers, type Scene } from './scene.ts';
+import { answerAsAsked, COST_MICRO, openScene, print, type Scene } from './scene.ts';
 
 /** `npm run lab adversary` sets it to a minute. */
 const SECONDS = Number(process.env['ADVERSARY_SECONDS'] ?? 3);
@@ -55,16 +55,11 @@ describe('a crowd of attackers', () => {
   async function attack(honest: string, keys: readonly string[], who: string): Promise<number> {
     const serveFor = (seconds: number) => {
       const endsAtMs = performance.now() + seconds * 1000;
-      return serveHonest(scene.url, honest, () => performance.now() > endsAtMs);
+      return scene.serve(honest, () => performance.now() > endsAtMs);
     };
-    const warmUp = await serveHonest(scene.url, honest, (done) => done >= 1000);
+    const warmUp = await scene.serve(honest, (done) => done >= 1000);
     const idleBefore = await serveFor(SECONDS / 2);
-    const attackers = await startAttackers({
-      url: scene.url,
-      keys,
-      moves: MOVES,
-      pace: { perSecond: MOVES_PER_SECOND },
-    });
+    const attackers = await scene.attack({ keys, moves: MOVES, pace: { perSecond: MOVES_PER_SECOND } });
     const hasSeen = (statuses: object): boolean => Object.keys(statuses).length > 0;
     await until(() => hasSeen(attackers.seen) && Object.values(attackers.seen).every(hasSeen));
     const attacked = await serveFor(SECONDS);

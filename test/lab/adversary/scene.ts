@@ -39,6 +39,11 @@ export interface Scene {
   figures(): Promise<Figures>;
   /** Begins a request that its client never ends. */
   begin(path: string, key: string, headers: Beginning['headers'], body: string): ClientRequest;
+  /** Some requests of an honest caller at once, one after the other in each row, until `isOver`. */
+  serve(key: string, isOver: (done: number) => boolean): Promise<Served>;
+  /** Resolves when they attack. */
+  attack(orders: Omit<Orders, 'url'>): Promise<Attackers>;
+  /** Also ends whoever serves and attacks, and prints what they saw: then the test has failed before its end. */
   close(): Promise<void>;
 }
 
@@ -84,6 +89,7 @@ export async function openScene(
   }
   const [url = ''] = urls;
   const open = new Set<ClientRequest>();
+  const begun: Begun[] = [];
   let issued = 0;
 
   async function administrate(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
@@ -126,8 +132,23 @@ export async function openScene(
       open.add(asked);
       return asked.once('close', () => open.delete(asked));
     },
+    async serve(key, isOver) {
+      const serving = serveHonest(url, key, isOver);
+      begun.push(serving);
+      return serving.served;
+    },
+    async attack(orders) {
+      const attackers = startAttackers({ url, ...orders });
+      begun.push(attackers);
+      await attackers.untilReady;
+      return attackers;
+    },
     async close() {
       for (const asked of open) asked.destroy();
+      for (const each of begun.filter(({ isOver }) => !isOver())) {
+        process.stdout.write(`\n    the test ended first: ${each.describe()}\n`);
+        await each.stop();
+      }
       await Promise.all(gateways.map((gateway) => gateway.stop()));
       backend.closeAllConnections();
       backend.close();
@@ -164,13 +185,25 @@ export interface Served {
   readonly p99Ms: number;
 }
 
-/** Some requests at once, one after the other in each row, until `isOver`. */
-export async function serveHonest(url: string, key: string, isOver: (done: number) => boolean): Promise<Served> {
+/** What goes on beside a test, and ends with it. */
+interface Begun {
+  isOver(): boolean;
+  describe(): string;
+  stop(): Promise<unknown>;
+}
+
+function serveHonest(
+  url: string,
+  key: string,
+  isOver: (done: number) => boolean,
+): Begun & { readonly served: Promise<Served> } {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   const took: number[] = [];
   const failures: string[] = [];
+  let isStopped = false;
+  let isServed = false;
   const row = async (): Promise<void> => {
-    while (!isOver(took.length)) {
+    while (!isStopped && !isOver(took.length)) {
       const startedAtMs = performance.now();
       const asked = request(`${url}/api/v1/responses`, {
         method: 'POST',
@@ -188,11 +221,26 @@ export async function serveHonest(url: string, key: string, isOver: (done: numbe
       took.push(performance.now() - startedAtMs);
     }
   };
-  await Promise.all(Array.from({ length: 4 }, row));
-  agent.destroy();
-  const sorted = took.toSorted((one, other) => one - other);
-  const at = (part: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
-  return { requests: took.length, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
+  const sum = (): Served => {
+    const sorted = took.toSorted((one, other) => one - other);
+    const at = (part: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
+    return { requests: took.length, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
+  };
+  const served = Promise.all(Array.from({ length: 4 }, row)).then(() => {
+    isServed = true;
+    agent.destroy();
+    return sum();
+  });
+  return {
+    served,
+    isOver: () => isServed,
+    describe: () => `the honest caller had ${JSON.stringify(sum())}`,
+    stop() {
+      isStopped = true;
+      agent.destroy();
+      return served;
+    },
+  };
 }
 
 export interface Attackers {
@@ -200,23 +248,26 @@ export interface Attackers {
   stop(): Promise<void>;
 }
 
-/** Resolves when they attack. */
-export async function startAttackers(orders: Orders): Promise<Attackers> {
+function startAttackers(orders: Orders): Attackers & Begun & { readonly untilReady: Promise<void> } {
   // Without the hooks of mocha, which hold requests back until their bodies have ended.
   const child = fork(new URL('attackers.ts', import.meta.url), { execArgv: [] });
   // The attackers of a real gateway do not take its CPU for their own work.
   if (child.pid !== undefined) setPriority(child.pid, 19);
+  const ended = once(child, 'exit');
   const attackers = {
     seen: {} as Seen,
+    untilReady: once(child, 'message').then(() => {
+      child.on('message', (seen: Seen) => (attackers.seen = seen));
+      child.send(orders);
+    }),
+    isOver: () => child.exitCode !== null || child.signalCode !== null,
+    describe: () => `the attackers saw ${JSON.stringify(attackers.seen)}`,
     async stop() {
-      const ended = once(child, 'exit');
-      child.disconnect();
+      // They may have much to do, and then hear nothing.
+      child.kill('SIGKILL');
       await ended;
     },
   };
-  await once(child, 'message');
-  child.on('message', (seen: Seen) => (attackers.seen = seen));
-  child.send(orders);
   return attackers;
 }
 

@@ -8,7 +8,7 @@ import { speakTo } from '../../support/web-socket.ts';
 import { responseOf } from '../../support/web-socket-scene.ts';
 import { answerOf, HANDSHAKE } from './begin.ts';
 import type { Move } from './attackers.ts';
-import { answerInJson, openScene, print, serveHonest, startAttackers, type Scene } from './scene.ts';
+import { answerInJson, openScene, print, type Scene } from './scene.ts';
 
 const MIB = 1024 * 1024;
 const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
@@ -52,15 +52,14 @@ describe('an adversary', () => {
         scene = await openScene({ AUTH_MODE: isManaged ? 'managed' : 'passthrough' }, answerInJson);
         const honest = isManaged ? (await scene.issue({ credits: '10' })).secret : 'an-honest-key';
         const poor = await Promise.all(Array.from({ length: isManaged ? poorKeys : 0 }, () => scene.issue(POOR)));
-        const serve = () => serveHonest(scene.url, honest, (done) => done >= REQUESTS);
+        const serve = () => scene.serve(honest, (done) => done >= REQUESTS);
         // The backend accepts the honest key, which makes it known.
         await serve();
         const idleBefore = await serve();
         const speaker = await speakTo(scene.url, { apiKey: honest });
         const first = responseOf(await speaker.ask({ model: 'm', input: 'Hello' }));
 
-        const attackers = await startAttackers({
-          url: scene.url,
+        const attackers = await scene.attack({
           keys: isManaged ? poor.map(({ secret }) => secret) : ['a-made-up-key'],
           moves: [move],
           pace: { atOnce },
@@ -70,7 +69,7 @@ describe('an adversary', () => {
           const statuses = attackers.seen[move] ?? {};
           return 429 in statuses || Object.values(statuses).reduce((sum, times) => sum + times, 0) >= atOnce;
         };
-        const attacked = await serveHonest(scene.url, honest, (done) => done >= REQUESTS && isShared());
+        const attacked = await scene.serve(honest, (done) => done >= REQUESTS && isShared());
         const next = await speaker.ask({ model: 'm', input: 'And then?', previous_response_id: first.id });
         const webSocket = await answerOf(scene.begin('/api/v1/responses', honest, HANDSHAKE, ''));
         await attackers.stop();
@@ -141,7 +140,7 @@ describe('an adversary', () => {
 
   it('with 500 streams that it never reads takes a bounded memory', async () => {
     scene = await openScene({ MAX_BODY_BYTES_IN_FLIGHT: String(64 * MIB) });
-    await serveHonest(scene.url, 'a-key', (done) => done >= 50);
+    await scene.serve('a-key', (done) => done >= 50);
     const { residentBytes } = await scene.figures();
     const body = '{"model":"m","input":"x","stream":true}';
     let begun = 0;
