@@ -33,7 +33,7 @@ import { createIdentities, createMark } from './identity/identities.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { openRequests } from './requests/open.ts';
 import { openStore } from './store/open.ts';
-import type { Store } from './store/store.ts';
+import type { Store } from './core/books/store.ts';
 import { timeStore } from './store/timed-store.ts';
 import { createLogger, openLogOutput } from './telemetry/log.ts';
 import type { Metrics, ShownMetrics } from './telemetry/metrics.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../core/errors.ts';
 import { faultOf, isSecret } from '../accounts/keys.ts';
 import type { Identity } from '../core/ids.ts';
 import type { Identities } from '../identity/identities.ts';
-import type { AccountStore, StoredKey } from '../store/keys.ts';
+import type { AccountStore, StoredKey } from '../core/books/keys.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { AcceptedCallers } from '../accounts/accepted-callers.ts';
 import { noteCaller, type RequestFacts } from '../telemetry/facts.ts';

@@ -1,5 +1,5 @@
 import type { Identity } from '../core/ids.ts';
-import type { AccountStore } from '../store/keys.ts';
+import type { AccountStore } from '../core/books/keys.ts';
 
 /** The callers whose own keys the backend has accepted. A restart does not forget them. */
 export interface AcceptedCallers {

@@ -14,8 +14,9 @@ import {
 import type { Reported } from '../core/reply/usage.ts';
 import { refusedField } from '../core/request/bounded-fields.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
-import type { AccountStore, Hold, RateStanding, StoredAccount, StoredKey } from '../store/keys.ts';
-import type { Acceptance } from '../store/store.ts';
+import type { AccountStore, Hold, StoredAccount, StoredKey } from '../core/books/keys.ts';
+import type { RateStanding } from '../core/money/rates.ts';
+import type { Acceptance } from '../core/books/store.ts';
 import type { AccountId, GroupId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
 import { faultOf, faultOfGroup } from './keys.ts';

@@ -1,5 +1,5 @@
 import type { Identity } from '../core/ids.ts';
-import type { StoredKey } from '../store/keys.ts';
+import type { StoredKey } from '../core/books/keys.ts';
 
 /** It never has the key itself. */
 export interface Caller {

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
+import type { AccountStore, KeySecret, StoredKey } from '../core/books/keys.ts';
 import type { GroupId } from '../contract/ids.ts';
 import { WHOLE_GATEWAY, type Identity } from '../core/ids.ts';
 

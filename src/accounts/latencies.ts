@@ -1,7 +1,13 @@
-import { addCounts, describeCounts, type CountedRequests, type TimePercentiles } from '../core/request-stats.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
-import type { UsageQuery } from '../store/keys.ts';
-import type { RequestStatsQuery, RequestStatsRow } from '../store/request-stats.ts';
+import type { UsageQuery } from '../core/books/keys.ts';
+import {
+  addCounts,
+  describeCounts,
+  type CountedRequests,
+  type RequestStatsQuery,
+  type RequestStatsRow,
+  type TimePercentiles,
+} from '../core/books/request-stats.ts';
 import type { InputOfBackend, Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
 
 export type Latencies = Pick<UsageList, 'latencies' | 'rejected' | 'backends'>;

@@ -1,5 +1,5 @@
 import type { AuthMode } from '../contract/types.ts';
-import type { AccountStore } from '../store/keys.ts';
+import type { AccountStore } from '../core/books/keys.ts';
 import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accepted-callers.ts';
 import { ADMIT_ALL, createAdmission, type Admission, type AdmissionOptions } from './admission.ts';
 import { rememberKeys } from './keys.ts';

@@ -1,7 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { AccountId, KeyId } from '../contract/ids.ts';
-import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
-import { exceededBy, type RateCorrection, type RateKind } from '../core/money/rates.ts';
+import type { AccountStore, StoredKey } from '../core/books/keys.ts';
+import { exceededBy, type RateCorrection, type RateKind, type RateStanding } from '../core/money/rates.ts';
 import { faultOfGroup } from './keys.ts';
 import { createReads } from './reads.ts';
 

@@ -1,4 +1,4 @@
-import type { StoredAccount } from '../store/keys.ts';
+import type { StoredAccount } from '../core/books/keys.ts';
 
 export interface SpendWindow {
   readonly per: 'day' | 'week' | 'month';

@@ -1,6 +1,6 @@
 import { cachedShareOf } from '../core/reply/usage.ts';
 import { DAY_MS } from '../core/time.ts';
-import type { UsageQuery, UsageRow } from '../store/keys.ts';
+import type { UsageQuery, UsageRow } from '../core/books/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 
 export const USUAL_SPAN_MS: Readonly<Record<UsageQuery['per'], number>> = {

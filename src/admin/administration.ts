@@ -9,7 +9,7 @@ import type {
   LedgerQuery,
   StoredGroup,
   StoredKey,
-} from '../store/keys.ts';
+} from '../core/books/keys.ts';
 import type {
   AdminGroup,
   AdminKey,

@@ -1,4 +1,4 @@
-import { MOST_CALLERS, type Store, type OwnedRecord } from '../store/store.ts';
+import { MOST_CALLERS, type Store, type OwnedRecord } from '../core/books/store.ts';
 import type { Request, RequestHandler } from 'express';
 import type { Administration } from './administration.ts';
 import { labelCaller } from '../accounts/usage.ts';

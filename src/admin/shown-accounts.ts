@@ -22,7 +22,7 @@ import type {
   StoredAccount,
   StoredGroup,
   StoredKey,
-} from '../store/keys.ts';
+} from '../core/books/keys.ts';
 import { checkCreditKey } from './bodies.ts';
 
 /** Returns what a new key and a new group have alike. */

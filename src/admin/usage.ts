@@ -4,7 +4,7 @@ import { toUsageOfKey } from '../accounts/usage.ts';
 import type { KeyUsageList } from '../contract/types.ts';
 import { invalidQuery, readText } from '../http/records/query.ts';
 import { listLatencies, listUsage, readSpan, type ShowUsageOptions } from '../http/records/usage.ts';
-import type { UsageQuery } from '../store/keys.ts';
+import type { UsageQuery } from '../core/books/keys.ts';
 import { untilServed } from '../wire/until-served.ts';
 import type { Administration } from './administration.ts';
 

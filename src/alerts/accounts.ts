@@ -1,6 +1,6 @@
 import type { AccountId } from '../contract/ids.ts';
-import type { AccountSpending } from '../store/alerts.ts';
-import type { Store } from '../store/store.ts';
+import type { AccountSpending } from '../core/books/alerts.ts';
+import type { Store } from '../core/books/store.ts';
 import type { GroupReading, ReachedReading } from '../telemetry/instruments.ts';
 import { percentOf, reachedBy, spendingOf, type Spending } from './spending.ts';
 

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/types.ts';
 import { isGroupId } from '../core/ids.ts';
 import { formatAmount } from '../core/money/decimal.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../core/books/store.ts';
 import type { AlertCount, AlertReadings } from '../telemetry/instruments.ts';
 import { watchAccounts, type AccountWatch, type Reached } from './accounts.ts';
 import { percentOf } from './spending.ts';

@@ -1,4 +1,4 @@
-import type { AccountSpending } from '../store/alerts.ts';
+import type { AccountSpending } from '../core/books/alerts.ts';
 
 /** What an account has used of its credits, or of the spend limit of this day, week or month. */
 export interface Spending {

@@ -3,7 +3,7 @@ import type { AccountActions, AccountKind, Administration } from '../admin/admin
 import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
 import { parseSignedAmount } from '../core/money/decimal.ts';
 import { given } from '../core/given.ts';
-import type { LedgerQuery } from '../store/keys.ts';
+import type { LedgerQuery } from '../core/books/keys.ts';
 import { withAdministration } from './administration.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';

@@ -1,5 +1,4 @@
-import { DAY_MS } from '../core/time.ts';
-import { parseUtc } from '../store/utc.ts';
+import { DAY_MS, parseUtc } from '../core/time.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 

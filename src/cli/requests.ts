@@ -14,7 +14,7 @@ import {
   type OperatorQuery,
   type OwnedRecord,
   type RecordStatus,
-} from '../store/store.ts';
+} from '../core/books/store.ts';
 import { CliError, type CliContext } from './context.ts';
 import { withAdministration, type OpenAdministration } from './administration.ts';
 import { withStore, type OpenStore } from './database.ts';

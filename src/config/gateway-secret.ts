@@ -9,7 +9,7 @@ import { locateDatabase, nameDatabase, type SharedDatabase } from '../store/data
 import { isNodeError, makePrivateFolder, writePrivateFile } from '../store/private-files.ts';
 import type { Marking } from '../store/marking.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
-import { StoreOpenError, type Store } from '../store/store.ts';
+import { StoreOpenError, type Store } from '../core/books/store.ts';
 
 export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gatewaySecretPrevious'>;
 

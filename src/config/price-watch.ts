@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CurrentFiles } from './current-files.ts';
-import type { Store, StoreLog } from '../store/store.ts';
+import type { Store, StoreLog } from '../core/books/store.ts';
 
 const EVERY_MS = 15_000;
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { devNull } from 'node:os';
 import type { RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
-import type { StoreLog } from '../store/store.ts';
+import type { StoreLog } from '../core/books/store.ts';
 import { HEALTH_PATH } from './browser/hosts.ts';
 
 /** The connections of clients, of which there are no more than the process may open beside its other files. */

@@ -7,7 +7,7 @@ import { ApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
-import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
+import type { RecordDraft, Store, StoredRecord } from '../core/books/store.ts';
 import { openBill, type Bill } from './bill.ts';
 import type { Incoming } from './incoming.ts';
 import { modelCallOf, type Plan } from './plan.ts';

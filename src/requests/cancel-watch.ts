@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.ts';
+import type { Store } from '../core/books/store.ts';
 import type { RunningRequests } from './running.ts';
 
 /** Without a notification, a cancel from another process is noticed after at most this time. */

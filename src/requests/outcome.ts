@@ -1,6 +1,6 @@
 import type { KeyOwner } from '../backend/request-headers.ts';
 import { isCancel, type ApiError, type ErrorCode } from '../core/errors.ts';
-import type { IncompleteReason, Outcome } from '../store/store.ts';
+import type { IncompleteReason, Outcome } from '../core/books/store.ts';
 import { isWhole, readWithoutCache, withOutputGap, type Reported } from '../core/reply/usage.ts';
 import { fillGaps } from '../core/tokens/estimate.ts';
 import type { Usage } from '../contract/types.ts';

@@ -11,7 +11,7 @@ import {
   type PromptKey,
   type ReadPrompt,
 } from '../identity/prompt-chain.ts';
-import type { PromptTurn } from '../store/store.ts';
+import type { PromptTurn } from '../core/books/store.ts';
 import type { Usage } from '../contract/types.ts';
 import type { PromptReading } from '../telemetry/facts.ts';
 import type { Incoming } from './incoming.ts';

@@ -5,7 +5,7 @@
 
 import { toApiError, type ApiError } from '../core/errors.ts';
 import type { RateCorrection } from '../core/money/rates.ts';
-import type { Outcome, RecordDraft, RecordStatus, Store } from '../store/store.ts';
+import type { Outcome, RecordDraft, RecordStatus, Store } from '../core/books/store.ts';
 import type { RequestFacts } from '../telemetry/facts.ts';
 import { soon, type Soon } from './soon.ts';
 

@@ -3,7 +3,7 @@ import { toResponseIdOf } from '../core/ids.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
 import type { ShownPolicy } from '../core/routes.ts';
 import { toSeconds } from '../core/time.ts';
-import type { StoredRecord } from '../store/store.ts';
+import type { StoredRecord } from '../core/books/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
 import type { Incoming } from './incoming.ts';
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { StoreOpenError } from './store.ts';
+import { StoreOpenError } from '../core/books/store.ts';
 
 export type DatabaseLocation =
   | { readonly kind: 'memory' }

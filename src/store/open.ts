@@ -4,7 +4,7 @@ import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from './queue/batch-queue.ts';
 import { openSqliteStore, type StoreClient, type SqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.ts';
-import type { Store, StoreLog } from './store.ts';
+import type { Store, StoreLog } from '../core/books/store.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export interface StoreOptions {

@@ -1,4 +1,4 @@
-import type { Store } from './store.ts';
+import type { Store } from '../core/books/store.ts';
 
 export type StoreTimer = (operation: Timed, seconds: number, succeeded: boolean) => void;
 

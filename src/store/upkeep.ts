@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
-import type { Store, StoreLog } from './store.ts';
+import type { Store, StoreLog } from '../core/books/store.ts';
 
 export interface UpkeepOptions {
   readonly recordRetentionDays: number;

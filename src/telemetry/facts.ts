@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { UniquePart } from '../core/ids.ts';
 import type { GroupId } from '../contract/ids.ts';
 import type { Usage } from '../contract/types.ts';
-import type { PromptTurn } from '../store/store.ts';
+import type { PromptTurn } from '../core/books/store.ts';
 import type { Endpoint } from './endpoints.ts';
 
 export interface RequestFacts {

@@ -1,6 +1,6 @@
 import type { GroupId } from '../contract/ids.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { nameOfInput, nameOfRejection, nameOfTime } from '../core/request-stats.ts';
+import { nameOfInput, nameOfRejection, nameOfTime } from '../core/books/request-stats.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { CountedCaller, RequestEnd, RequestFacts, RequestObserver } from './facts.ts';
 import { isModelCall } from './gen-ai.ts';

@@ -15,7 +15,7 @@ import {
   type AuthenticateOptions,
 } from '../../src/access/authenticate.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
-import type { StoredKey } from '../../src/store/keys.ts';
+import type { StoredKey } from '../../src/core/books/keys.ts';
 import { factsOf } from '../../src/telemetry/reply-facts.ts';
 import type { RequestFacts } from '../../src/telemetry/facts.ts';
 import { newStoredKey } from '../support/keys.ts';

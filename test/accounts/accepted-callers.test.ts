@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { until } from '../support/time.ts';
 
 describe('accepted callers', () => {

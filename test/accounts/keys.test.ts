@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { faultOf, isSecret, issueSecret, rememberKeys } from '../../src/accounts/keys.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import type { AccountStore, StoredKey } from '../../src/store/keys.ts';
+import type { AccountStore, StoredKey } from '../../src/core/books/keys.ts';
 import { newKeyId, newStoredKey } from '../support/keys.ts';
 
 describe('issueSecret', () => {

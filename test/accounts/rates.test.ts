@@ -3,9 +3,9 @@ import { createRateLimits, type RateLimits, type RateLimitedKey, type RateCharge
 import type { GroupId } from '../../src/contract/ids.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { RateCorrection } from '../../src/core/money/rates.ts';
-import type { StoredKey } from '../../src/store/keys.ts';
+import type { StoredKey } from '../../src/core/books/keys.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { newDraft, newOutcome } from '../support/records.ts';
 import { NO_LIMITS, newGroupDraft, newKeyDraft } from '../support/keys.ts';
 

@@ -4,7 +4,7 @@ import type { Alert } from '../../src/contract/types.ts';
 import { DAY_MS } from '../../src/core/time.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { newGroupDraft, newHold, newKeyDraft, NO_LIMITS } from '../support/keys.ts';
 import { newDraft, newOutcome } from '../support/records.ts';
 

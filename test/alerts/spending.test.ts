@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { percentOf, reachedBy, spendingOf } from '../../src/alerts/spending.ts';
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/store/calendar.ts';
-import type { AccountSpending } from '../../src/store/alerts.ts';
+import { createCalendar } from '../../src/core/books/calendar.ts';
+import type { AccountSpending } from '../../src/core/books/alerts.ts';
 import { newKeyId } from '../support/keys.ts';
 
 const NOON_MS = Date.UTC(2026, 11, 31, 12);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AdminGroup, AdminKey } from '../../src/contract/types.ts';
 import { connectStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newHold } from '../support/keys.ts';
 import { newDraft, newOutcome } from '../support/records.ts';

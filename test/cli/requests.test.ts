@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { connectStore } from '../../src/store/open.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';

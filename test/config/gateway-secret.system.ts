@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { ConfigError } from '../../src/config/config.ts';
 import { loadSecret, takeSecret } from '../../src/config/gateway-secret.ts';
-import { StoreOpenError } from '../../src/store/store.ts';
+import { StoreOpenError } from '../../src/core/books/store.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 

@@ -12,7 +12,7 @@
 import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import type { TestSettings } from '../support/settings.ts';
-import type { KeyDraft } from '../../src/store/keys.ts';
+import type { KeyDraft } from '../../src/core/books/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';

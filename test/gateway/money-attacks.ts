@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RequestRecord } from '../../src/contract/types.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer, finish, text, USAGE } from '../records/chunks.ts';
 import { callerBy } from '../records/web-socket-caller.ts';

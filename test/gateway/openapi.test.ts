@@ -8,7 +8,7 @@ import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { OpenApiDocument } from '../../src/openapi/openapi.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { startScriptedBackend, type Reply as BackendReply, type ScriptedBackend } from '../support/backend.ts';
 import { speakTo } from '../support/web-socket.ts';
 import { readDescription, type Description, type Reply } from '../support/described-gateway.ts';

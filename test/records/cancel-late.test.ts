@@ -7,7 +7,7 @@ import { parseRequestId } from '../../src/core/ids.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import { openStore } from '../../src/store/open.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { listen, type Heard } from '../support/heard.ts';
 import { makeHeld, type HeldStore } from '../support/held-store.ts';

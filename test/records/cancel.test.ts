@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { TestSettings } from '../support/settings.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { makeFaulty } from '../support/faulty-store.ts';
 import { useJumps } from '../support/jump-time.ts';

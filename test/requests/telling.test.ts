@@ -15,7 +15,7 @@ import { createRunningRequests, type RunningRequest, type RunningRequests } from
 import { openTelling, tellEvents, type EventTelling, type Telling } from '../../src/requests/telling.ts';
 import type { Translator } from '../../src/core/reply/translator.ts';
 import type { ResponseEvent } from '../../src/contract/types.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf, openMachine, PLAIN_REQUEST, TEST_UNIQUE } from '../support/machine.ts';
 import { beginFacts } from '../support/observe.ts';

@@ -1,12 +1,12 @@
 /** What every engine promises about alerts; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import { createCalendar } from '../../src/store/calendar.ts';
+import { createCalendar } from '../../src/core/books/calendar.ts';
 import { DAY_MS, UTC } from '../../src/core/time.ts';
-import type { SpendingQuery } from '../../src/store/alerts.ts';
-import type { KeyDraft } from '../../src/store/keys.ts';
-import { USAGE_KEPT_DAYS } from '../../src/store/keys.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { SpendingQuery } from '../../src/core/books/alerts.ts';
+import type { KeyDraft } from '../../src/core/books/keys.ts';
+import { USAGE_KEPT_DAYS } from '../../src/core/books/keys.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newGroupDraft, newHold, newKeyDraft } from '../support/keys.ts';
 import { newDraft, newOutcome } from '../support/records.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';

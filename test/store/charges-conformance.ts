@@ -1,8 +1,8 @@
 /** What every engine promises about holds and charges; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/keys.ts';
-import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/store/store.ts';
+import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/core/books/keys.ts';
+import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { firstRequestIdAt, type Identity, toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore, type StoreOptions } from '../../src/store/open.ts';
-import type { Outcome, PromptTurn, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
+import type { Outcome, PromptTurn, RecordQuery, Store, StoredRecord } from '../../src/core/books/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 
 export interface EngineUnderTest {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { resolve } from 'node:path';
 import { locateDatabase, showDatabase } from '../../src/store/database-url.ts';
-import { StoreOpenError } from '../../src/store/store.ts';
+import { StoreOpenError } from '../../src/core/books/store.ts';
 
 describe('locateDatabase', () => {
   const files = [

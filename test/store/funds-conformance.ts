@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { array, assert, asyncProperty, integer, nat, oneof, option, record } from 'fast-check';
 import type { KeyId, RequestId } from '../../src/contract/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { runs } from '../support/property.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';

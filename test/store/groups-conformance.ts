@@ -1,12 +1,12 @@
 /** What every engine promises about groups of keys; called by the tests of each. */
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/store/calendar.ts';
+import { createCalendar } from '../../src/core/books/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
-import type { GroupDraft, KeyDraft, KeyLimits, LedgerEntry, StoredGroup } from '../../src/store/keys.ts';
-import type { Acceptance, RecordDraft, Store } from '../../src/store/store.ts';
+import type { GroupDraft, KeyDraft, KeyLimits, LedgerEntry, StoredGroup } from '../../src/core/books/keys.ts';
+import type { Acceptance, RecordDraft, Store } from '../../src/core/books/store.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { NO_LIMITS, newGroupDraft, newGroupId, newHold, newKeyDraft } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';

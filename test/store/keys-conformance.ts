@@ -1,13 +1,13 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/store/calendar.ts';
+import { createCalendar } from '../../src/core/books/calendar.ts';
 import { expect } from 'chai';
 import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
-import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
+import type { KeyChange, StoredKey } from '../../src/core/books/keys.ts';
 import type { Identity } from '../../src/core/ids.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { newGroupDraft, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { until } from '../support/time.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';

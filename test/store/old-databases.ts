@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { checkDatabase } from '../../src/store/maintenance.ts';
 import type { SharedDatabase } from '../../src/store/database-url.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { newGroupDraft, newHold, newKeyId } from '../support/keys.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openClientStore, openSharedStore, type SharedStore } from '../../src/store/open.ts';
 import type { StoreClient } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import type { BatchQueueLimits } from '../../src/store/queue/batch-queue.ts';
 import { toDraftRow } from '../../src/store/rows/records.ts';
 import { answerDoubts } from '../support/answer-doubts.ts';

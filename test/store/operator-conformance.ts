@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { firstRequestIdAt } from '../../src/core/ids.ts';
 import { connectStore } from '../../src/store/open.ts';
-import { MOST_CALLERS, type OperatorQuery, type RecordDraft, type Store } from '../../src/store/store.ts';
+import { MOST_CALLERS, type OperatorQuery, type RecordDraft, type Store } from '../../src/core/books/store.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 
 const NOW_MS = 1_790_000_000_000;

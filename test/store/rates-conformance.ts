@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { RateCorrection } from '../../src/core/money/rates.ts';
-import type { KeyDraft, KeyLimits } from '../../src/store/keys.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { KeyDraft, KeyLimits } from '../../src/core/books/keys.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';

@@ -10,7 +10,7 @@ import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { Client } from 'pg';
 import { openStore } from '../../src/store/open.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../support/postgres-server.ts';

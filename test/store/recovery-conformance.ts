@@ -1,7 +1,7 @@
 /** What every engine that processes can share promises when one of them dies; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId, RequestId } from '../../src/contract/ids.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../support/records.ts';

@@ -1,9 +1,9 @@
 /** What every engine promises about how long requests took; called by the tests of each. */
 import { expect } from 'chai';
 import { toGroupId, toUniquePart } from '../../src/core/ids.ts';
-import { USAGE_KEPT_DAYS } from '../../src/store/keys.ts';
-import type { RequestStats, RequestStatsQuery } from '../../src/store/request-stats.ts';
-import type { Store } from '../../src/store/store.ts';
+import { USAGE_KEPT_DAYS } from '../../src/core/books/keys.ts';
+import type { RequestStats, RequestStatsQuery } from '../../src/core/books/request-stats.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';
 
 const HOUR_MS = 3_600_000;

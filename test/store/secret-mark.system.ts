@@ -4,7 +4,7 @@ import { upgradeDatabase } from '../../src/store/maintenance.ts';
 import { openStore } from '../../src/store/open.ts';
 import { changeMark, readMarking } from '../../src/store/secret-mark.ts';
 import { backupDatabase } from '../../src/store/sqlite/backup.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { createTestDatabase, findPostgres } from '../support/postgres.ts';
 import { newDraft } from '../support/records.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { timeStore } from '../../src/store/timed-store.ts';
 import { makeFaulty, type FaultyStore } from '../support/faulty-store.ts';
 import { CALLER, newDraft, newOutcome } from '../support/records.ts';

@@ -4,7 +4,7 @@ import type { KeyId } from '../../src/contract/ids.ts';
 import { createBatchQueue } from '../../src/store/queue/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../src/store/queue/operations.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, USAGE } from '../support/records.ts';
 import { failureCode } from '../support/sqlite.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { startUpkeep } from '../../src/store/upkeep.ts';
 import { makeFaulty, type FaultyStore } from '../support/faulty-store.ts';
 import { useHeldTime } from '../support/held-time.ts';

@@ -7,8 +7,8 @@ import {
   type UsageQuery,
   type UsageRow,
   type UsageTotalsQuery,
-} from '../../src/store/keys.ts';
-import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
+} from '../../src/core/books/keys.ts';
+import type { Outcome, RecordDraft, Store } from '../../src/core/books/store.ts';
 import { newGroupDraft, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
 import { useStoreAt, type EngineUnderTest } from './conformance.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { turn } from './time.ts';
 
 /** Looks, as a gateway does, for what other processes ask these stores about. Returns a function that ends it. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/core/errors.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 
 export interface FaultyStore extends Store {
   /** From now on these calls throw `store_unavailable` without reaching the store below; without names none does. */

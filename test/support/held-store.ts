@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 
 export interface HeldStore extends Store {
   /** From now on this call waits in front of the store below. Resolves when the first one has come. */

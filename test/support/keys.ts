@@ -1,9 +1,9 @@
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/store/calendar.ts';
+import { createCalendar } from '../../src/core/books/calendar.ts';
 import { randomBytes } from 'node:crypto';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';
-import type { GroupDraft, Hold, KeyDraft, KeyLimits, StoredGroup, StoredKey } from '../../src/store/keys.ts';
+import type { GroupDraft, Hold, KeyDraft, KeyLimits, StoredGroup, StoredKey } from '../../src/core/books/keys.ts';
 
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,

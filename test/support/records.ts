@@ -1,7 +1,7 @@
 import type { RequestId } from '../../src/contract/ids.ts';
 import { type Identity, toRequestId } from '../../src/core/ids.ts';
 import { newUniquePartAt } from '../../src/identity/unique-part.ts';
-import type { Outcome, RecordDraft } from '../../src/store/store.ts';
+import type { Outcome, RecordDraft } from '../../src/core/books/store.ts';
 import type { Usage } from '../../src/contract/types.ts';
 
 export const CALLER: Identity = ['caller'];

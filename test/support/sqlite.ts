@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
-import type { StoreLog } from '../../src/store/store.ts';
+import type { StoreLog } from '../../src/core/books/store.ts';
 
 export interface Workshop {
   readonly folder: string;

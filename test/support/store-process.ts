@@ -3,9 +3,9 @@
  * line, what the store has promised it.
  */
 import type { RequestId } from '../../src/contract/ids.ts';
-import type { Hold } from '../../src/store/keys.ts';
+import type { Hold } from '../../src/core/books/keys.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { RecordDraft, Store } from '../../src/store/store.ts';
+import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { answerDoubts } from './answer-doubts.ts';
 import { CALLER, newDraft, newOutcome } from './records.ts';
 import './patient.ts';

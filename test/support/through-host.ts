@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { locateDatabase } from '../../src/store/database-url.ts';
 import { openClientStore, type StoreOptions } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/core/books/store.ts';
 import { openRpc } from '../../src/rpc/rpc.ts';
 import type { HostService } from './host-process.ts';
 

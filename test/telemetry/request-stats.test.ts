@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CountedCaller, RequestEnd, RequestFacts } from '../../src/telemetry/facts.ts';
 import { toGroupId, toUniquePart } from '../../src/core/ids.ts';
-import { nameOfTime } from '../../src/core/request-stats.ts';
+import { nameOfTime } from '../../src/core/books/request-stats.ts';
 import {
   createStatsObserver,
   type StatsObserver,

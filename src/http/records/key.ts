@@ -5,7 +5,7 @@ import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import { DAY_MS, toSeconds } from '../../core/time.ts';
-import type { AccountStore, StoredAccount, StoredGroup, StoredKey, UsageRow } from '../../store/keys.ts';
+import type { AccountStore, StoredAccount, StoredGroup, StoredKey, UsageRow } from '../../core/books/keys.ts';
 import type { OwnGroup, OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { parseUtc } from '../../store/utc.ts';
+import { parseUtc } from '../../core/time.ts';
 
 /** Returns Unix time in milliseconds. Throws ApiError for a text that is no time. */
 export function readTime(name: string, text: unknown): number | undefined {

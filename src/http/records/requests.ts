@@ -6,7 +6,7 @@ import { parseRequestId } from '../../core/ids.ts';
 import { given } from '../../core/given.ts';
 import type { Identities } from '../../identity/identities.ts';
 import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
-import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
+import type { RecordQuery, RecordStatus, Store } from '../../core/books/store.ts';
 import type { RequestList } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 import { untilServed } from '../../wire/until-served.ts';

@@ -10,7 +10,7 @@ import type { Metrics, ShownMetrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { forgetStart } from '../young-objects.ts';
 import { openClientStore } from '../../store/open.ts';
-import type { Store, StoreLog } from '../../store/store.ts';
+import type { Store, StoreLog } from '../../core/books/store.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { Addresses } from '../../http/addresses.ts';
 import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messages.ts';

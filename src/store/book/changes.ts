@@ -6,8 +6,8 @@
 import type { AccountId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
-import type { Hold } from '../keys.ts';
-import type { RecordStatus } from '../store.ts';
+import type { Hold } from '../../core/books/keys.ts';
+import type { RecordStatus } from '../../core/books/store.ts';
 import type { Operation, OperationOf } from '../queue/operations.ts';
 import {
   closeRecord,

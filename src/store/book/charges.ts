@@ -1,6 +1,6 @@
 import type { GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import { isGroupId, WHOLE_GATEWAY } from '../../core/ids.ts';
-import type { Hold, Refusal } from '../keys.ts';
+import type { Hold, Refusal } from '../../core/books/keys.ts';
 import { refund, refusalOf, reserve, settle } from './funds.ts';
 import {
   correctTokens,
@@ -12,7 +12,7 @@ import {
   type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
-import type { Calendar } from '../calendar.ts';
+import type { Calendar } from '../../core/books/calendar.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
 import type { BegunRow, RecordRow } from '../rows/records.ts';
 

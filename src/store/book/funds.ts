@@ -1,5 +1,5 @@
-import type { CalendarDay } from '../calendar.ts';
-import type { Hold } from '../keys.ts';
+import type { CalendarDay } from '../../core/books/calendar.ts';
+import type { Hold } from '../../core/books/keys.ts';
 
 /** The sums belong to the latest day, week and month that have a charge, as `CalendarDay` counts them. */
 export interface Funds {

@@ -1,4 +1,4 @@
-import type { CreditEntry, LedgerEntry } from '../keys.ts';
+import type { CreditEntry, LedgerEntry } from '../../core/books/keys.ts';
 import { credit } from './funds.ts';
 import type { Account, Funding } from './unit-of-work.ts';
 

@@ -1,5 +1,5 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
-import type { LedgerEntry } from '../keys.ts';
+import type { LedgerEntry } from '../../core/books/keys.ts';
 import type { Funds, SpendLimits } from './funds.ts';
 import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
 import type { RecordRow } from '../rows/records.ts';

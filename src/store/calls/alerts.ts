@@ -1,7 +1,7 @@
-import type { AlertStore } from '../alerts.ts';
+import type { AlertStore } from '../../core/books/alerts.ts';
 import { toSpending } from '../rows/alerts.ts';
 import type { BatchQueue } from '../queue/batch-queue.ts';
-import type { Calendar } from '../calendar.ts';
+import type { Calendar } from '../../core/books/calendar.ts';
 
 export function createAlertCalls(queue: BatchQueue, clock: () => number, calendar: Calendar): AlertStore {
   return {

@@ -1,11 +1,11 @@
-import { createCalendar } from '../calendar.ts';
+import { createCalendar } from '../../core/books/calendar.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS, UTC } from '../../core/time.ts';
-import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
+import { USAGE_KEPT_DAYS, type Hold } from '../../core/books/keys.ts';
 import { checkAmount } from '../book/funds.ts';
 import { namesOf, type Identity } from '../../core/ids.ts';
-import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
+import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../../core/books/store.ts';
 import { createAlertCalls } from './alerts.ts';
 import { createConfirmations } from '../queue/confirmations.ts';
 import { machineMs } from '../queue/deadline.ts';

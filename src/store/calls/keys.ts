@@ -1,8 +1,16 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
-import type { Calendar, CalendarDay } from '../calendar.ts';
+import type { Calendar, CalendarDay } from '../../core/books/calendar.ts';
 import { ApiError } from '../../core/errors.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
-import type { AccountStore, CreditEntry, KeyDraft, LedgerPage, LedgerQuery, StoredGroup, StoredKey } from '../keys.ts';
+import type {
+  AccountStore,
+  CreditEntry,
+  KeyDraft,
+  LedgerPage,
+  LedgerQuery,
+  StoredGroup,
+  StoredKey,
+} from '../../core/books/keys.ts';
 import { checkAmount } from '../book/funds.ts';
 import type { LedgerPlace } from '../book/ledger.ts';
 import type { RateStanding } from '../../core/money/rates.ts';

@@ -1,6 +1,6 @@
 import type { RequestId } from '../../contract/ids.ts';
 import type { LedgerPlace } from '../book/ledger.ts';
-import type { LedgerEntry } from '../keys.ts';
+import type { LedgerEntry } from '../../core/books/keys.ts';
 
 const STEP = 500;
 

@@ -1,4 +1,4 @@
-import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../store.ts';
+import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../../core/books/store.ts';
 import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
 import { listRecords } from './pages.ts';
 import { toRecord, type RecordRow } from '../rows/records.ts';

@@ -1,6 +1,6 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import { firstRequestIdAt } from '../../core/ids.ts';
-import type { PageEnd, RecordQuery } from '../store.ts';
+import type { PageEnd, RecordQuery } from '../../core/books/store.ts';
 import type { ListedRows, ListStep } from '../rows/list-query.ts';
 import type { RecordRow } from '../rows/records.ts';
 

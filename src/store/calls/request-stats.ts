@@ -1,4 +1,4 @@
-import type { RequestStatsStore } from '../request-stats.ts';
+import type { RequestStatsStore } from '../../core/books/request-stats.ts';
 import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
 import { toRows, toStatsRow, toStep } from '../rows/request-stats.ts';
 

@@ -1,7 +1,7 @@
 import { namesOf } from '../../core/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { UsageQuery, UsageRow, UsageTotal, UsageTotals, UsageTotalsQuery } from '../keys.ts';
+import type { UsageQuery, UsageRow, UsageTotal, UsageTotals, UsageTotalsQuery } from '../../core/books/keys.ts';
 import type { BatchQueue, CallOptions } from '../queue/batch-queue.ts';
 import { listMissing, type TotalRow, type TotalsStep } from '../rows/usage-rollups.ts';
 import { addSums, toUsageRow, type HourSpan } from '../rows/usage.ts';

@@ -6,7 +6,7 @@
 import type { RequestId } from '../../contract/ids.ts';
 import { decide, neededBy, type Beginning, type Change, type Needed } from '../book/changes.ts';
 import { prepareCharges } from '../book/charges.ts';
-import type { Hold } from '../keys.ts';
+import type { Hold } from '../../core/books/keys.ts';
 import { isOver } from '../queue/deadline.ts';
 import {
   BEGUN_COLUMNS,
@@ -27,7 +27,7 @@ import {
   type IdempotencyRow,
   type RecordRow,
 } from '../rows/records.ts';
-import type { Calendar } from '../calendar.ts';
+import type { Calendar } from '../../core/books/calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';

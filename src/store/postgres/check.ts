@@ -8,7 +8,7 @@ import {
   type DatabaseCheck,
   type WrongSum,
 } from '../rows/check.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { explainFailure, withClient } from './client.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
 import { toConnection, type Connection, type Statement } from './pool.ts';

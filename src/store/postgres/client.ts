@@ -1,6 +1,6 @@
 import { Client, type PoolConfig } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { toReason } from './failures.ts';
 import { toSlowClientConfig } from './pool.ts';
 

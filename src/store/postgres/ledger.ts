@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../keys.ts';
+import type { LedgerEntry } from '../../core/books/keys.ts';
 import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry } from '../book/ledger.ts';
 import { findSeq } from './keys.ts';
 import { openLockedUnit } from './unit-of-work.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import type { AppliedMigration, Upgrade } from '../rows/migrations.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
 import { listMigrations, MIGRATIONS, refuseNewer, type PostgresMigration } from './migrations.ts';

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { hasTable } from './has-table.ts';
 
 export interface PostgresMigration extends Migration {

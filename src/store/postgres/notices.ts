@@ -5,7 +5,7 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { StoreLog } from '../store.ts';
+import type { StoreLog } from '../../core/books/store.ts';
 import { toReason } from './failures.ts';
 import { toClientConfig, type Connections, type Statement } from './pool.ts';
 import { openSocket } from './socket.ts';

@@ -1,10 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { UTC } from '../../core/time.ts';
-import { createCalendar } from '../calendar.ts';
+import { createCalendar } from '../../core/books/calendar.ts';
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
-import { type Store, type StoreLog, StoreOpenError } from '../store.ts';
+import { type Store, type StoreLog, StoreOpenError } from '../../core/books/store.ts';
 import { ALONE, createEngine } from './engine.ts';
 import { toReason } from './failures.ts';
 import { listenForNotices } from './notices.ts';

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { hasTable } from './has-table.ts';
 
 /** Earlier versions committed a transfer in parts, and noted here which tables were whole. */

@@ -1,4 +1,4 @@
-import type { UsageQuery } from '../keys.ts';
+import type { UsageQuery } from '../../core/books/keys.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 import { POSTGRES } from '../sql/dialect.ts';
 import { usageStatements } from '../sql/usage.ts';

@@ -1,6 +1,6 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
-import type { CalendarDay } from '../calendar.ts';
-import type { AccountSpending } from '../alerts.ts';
+import type { CalendarDay } from '../../core/books/calendar.ts';
+import type { AccountSpending } from '../../core/books/alerts.ts';
 import { spentAt, type Funds, type SpendLimits } from '../book/funds.ts';
 
 export interface SpendingStep {

@@ -1,6 +1,6 @@
 import type { GroupId, KeyId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
-import type { CalendarDay } from '../calendar.ts';
+import type { CalendarDay } from '../../core/books/calendar.ts';
 import type {
   GroupChange,
   GroupDraft,
@@ -10,7 +10,7 @@ import type {
   StoredAccount,
   StoredGroup,
   StoredKey,
-} from '../keys.ts';
+} from '../../core/books/keys.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { spentAt, type Funds } from '../book/funds.ts';
 

@@ -1,6 +1,6 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { RecordStatus } from '../store.ts';
+import type { RecordStatus } from '../../core/books/store.ts';
 import { RECORD_COLUMNS } from './record-columns.ts';
 import type { RecordRow } from './records.ts';
 

@@ -1,6 +1,13 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { GroupId, RequestId } from '../../contract/ids.ts';
-import type { IncompleteReason, Outcome, PromptTurn, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
+import type {
+  IncompleteReason,
+  Outcome,
+  PromptTurn,
+  RecordDraft,
+  RecordStatus,
+  StoredRecord,
+} from '../../core/books/store.ts';
 
 export interface DraftRow {
   readonly requestId: RequestId;

@@ -1,9 +1,13 @@
 import { namesOf } from '../../core/ids.ts';
 import { isObject, readJson } from '../../core/json.ts';
-import { addCounts } from '../../core/request-stats.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { USAGE_KEPT_DAYS, type UsageQuery } from '../keys.ts';
-import type { RequestStats, RequestStatsQuery, RequestStatsRow } from '../request-stats.ts';
+import { USAGE_KEPT_DAYS, type UsageQuery } from '../../core/books/keys.ts';
+import {
+  addCounts,
+  type RequestStats,
+  type RequestStatsQuery,
+  type RequestStatsRow,
+} from '../../core/books/request-stats.ts';
 import type { HourSpan } from './usage.ts';
 
 type Per = UsageQuery['per'];

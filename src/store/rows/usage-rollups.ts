@@ -1,5 +1,5 @@
 import type { GroupId } from '../../contract/ids.ts';
-import type { UsageQuery, UsageSums, UsageTotalBy } from '../keys.ts';
+import type { UsageQuery, UsageSums, UsageTotalBy } from '../../core/books/keys.ts';
 import type { HourSpan } from './usage.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { GroupId } from '../../contract/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { DetailedSums, UsageRow } from '../keys.ts';
+import type { DetailedSums, UsageRow } from '../../core/books/keys.ts';
 import type { RecordRow } from './records.ts';
 
 export interface UsageSumRow extends DetailedSums {

@@ -1,7 +1,7 @@
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { CalendarDay } from '../calendar.ts';
-import type { GroupChange, KeyChange } from '../keys.ts';
+import type { CalendarDay } from '../../core/books/calendar.ts';
+import type { GroupChange, KeyChange } from '../../core/books/keys.ts';
 import { ENTRY_COLUMNS } from '../book/ledger.ts';
 import { CHANGED_COLUMNS, CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS } from '../rows/keys.ts';
 import { named, type Dialect, type NamedStatement } from './dialect.ts';

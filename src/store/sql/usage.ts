@@ -1,7 +1,7 @@
 import { MAX_ACCEPTED, PRUNE_STEP } from '../queue/operations.ts';
 import { SPENDING_COLUMNS, SPENDING_CONDITION } from '../rows/alerts.ts';
 import { SELECT_SUMS } from '../rows/usage.ts';
-import type { UsageQuery } from '../keys.ts';
+import type { UsageQuery } from '../../core/books/keys.ts';
 import { named, type Dialect } from './dialect.ts';
 
 /** How the hour of a row becomes the one in which its hour, day or month begins. */

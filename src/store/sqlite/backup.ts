@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { withSnapshot } from './snapshot.ts';
 
 const STEP_PAGES = 500;

@@ -1,7 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3';
 import type { FailureReason } from '../queue/failures.ts';
 import type { Migration } from '../rows/migrations.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { toFailureReason } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 

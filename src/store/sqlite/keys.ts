@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, KeyId } from '../../contract/ids.ts';
-import type { KeyChange } from '../keys.ts';
+import type { KeyChange } from '../../core/books/keys.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 import {
   KEY_COLUMNS,

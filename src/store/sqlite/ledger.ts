@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
-import type { CreditEntry, LedgerEntry } from '../keys.ts';
+import type { CreditEntry, LedgerEntry } from '../../core/books/keys.ts';
 import { addCredit, CARRY_STEP, LOOK_AT_KEYS, toCarry, type LedgerPlace } from '../book/ledger.ts';
 import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';

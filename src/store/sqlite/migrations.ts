@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 
 const STEPS = tableSteps({
   text: 'TEXT',

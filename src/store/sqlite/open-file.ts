@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { isOwnerDead, listOwners } from './owner-lock.ts';
 
 /** The file of a path, whatever its name becomes: two paths with one value are one file. */

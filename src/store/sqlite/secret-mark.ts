@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { MarkChange, Marking } from '../marking.ts';
 import { NAMES_OF_PREVIOUS } from '../rows/keys.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { withSnapshot } from './snapshot.ts';

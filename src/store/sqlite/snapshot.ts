@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { checkApplication } from './database.ts';
 import { toFailureReason } from './failures.ts';
 

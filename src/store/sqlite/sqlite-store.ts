@@ -4,7 +4,7 @@ import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import type { RemoteEngine } from '../queue/operations.ts';
 import { coalesceCalls } from '../queue/coalesce.ts';
-import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../store.ts';
+import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../../core/books/store.ts';
 import { ownersInFiles, ownersInMemory, type Owners } from './owner-lock.ts';
 import { createDatabaseFile, identifyFile, MovedFile } from './open-file.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';

@@ -7,7 +7,7 @@ import { messageOf } from '../../core/errors.ts';
 import { openThreadRpc, type Rpc } from '../../rpc/rpc.ts';
 import type { Failure } from '../queue/failures.ts';
 import type { RemoteEngine } from '../queue/operations.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import { openEngine, type EngineOptions } from './engine.ts';
 import type { EngineService } from './worker.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
-import type { UsageQuery } from '../keys.ts';
+import type { UsageQuery } from '../../core/books/keys.ts';
 import type { GroupUsageRow, HourSpan, UsageSumRow } from '../rows/usage.ts';
 import { SQLITE } from '../sql/dialect.ts';
 import { usageStatements } from '../sql/usage.ts';

@@ -8,7 +8,7 @@ import { listMigrations, refuseNewer } from '../postgres/migrations.ts';
 import { DEAD_AFTER_S } from '../postgres/owners.ts';
 import { toConnection, toStorable } from '../postgres/pool.ts';
 import { refuseUnfinishedTransfer } from '../postgres/unfinished-transfer.ts';
-import { StoreOpenError } from '../store.ts';
+import { StoreOpenError } from '../../core/books/store.ts';
 import type { Batch, LedgerSums, SourceTable, TransferTarget } from './plan.ts';
 
 /** The server then rolls back a run that lost its connection. */

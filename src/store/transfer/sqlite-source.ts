@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import Sqlite, { type Database } from 'better-sqlite3';
 import type { Batch, LedgerSums, SourceTable, TransferSource, Value } from './plan.ts';
-import { type OperatorStore, StoreOpenError } from '../store.ts';
+import { type OperatorStore, StoreOpenError } from '../../core/books/store.ts';
 import { checkDatabase, withCurrentSnapshot } from '../sqlite/check.ts';
 import { toFailureReason } from '../sqlite/failures.ts';
 import { isOwnerDead, listOwners } from '../sqlite/owner-lock.ts';

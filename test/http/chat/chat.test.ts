@@ -8,7 +8,7 @@ import type { GatewayOverrides } from '../../../src/gateway.ts';
 import type { TestSettings } from '../../support/settings.ts';
 import { API_HEADERS } from '../../../src/http/browser/security-headers.ts';
 import { openStore } from '../../../src/store/open.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { callerOf, readError, readRecord, type Caller } from '../../records/caller.ts';
 import { CAUSES, durationMs, type Recorded } from '../../records/causes.ts';
 import { answer, finish, KNOWN_USAGE, stream, text, USAGE, usageChunk } from '../../records/chunks.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { UsageQuery, UsageRow } from '../../../src/store/keys.ts';
+import type { UsageQuery, UsageRow } from '../../../src/core/books/keys.ts';
 import type { UsageList } from '../../../src/contract/types.ts';
 import { callerOf, readError } from '../../records/caller.ts';
 import { answer, USAGE } from '../../records/chunks.ts';

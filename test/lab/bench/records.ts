@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { openStore as Open } from '../../../src/store/open.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { createTestDatabase, findPostgres } from '../../support/postgres.ts';
 import type { newDraft as Draft, newOutcome as Outcome } from '../../support/records.ts';
 import { formatTable } from './report.ts';

@@ -2,7 +2,7 @@
 
 import type { RecordRow } from '../../../src/store/rows/records.ts';
 import type { KeyRow } from '../../../src/store/rows/keys.ts';
-import type { LedgerEntry, StoredKey } from '../../../src/store/keys.ts';
+import type { LedgerEntry, StoredKey } from '../../../src/core/books/keys.ts';
 import type { Call } from './backend.ts';
 import { findWrongCost } from './costs.ts';
 import { ENDINGS, type Ending } from './steps.ts';

@@ -32,13 +32,13 @@ import { openPreparation, type Preparation } from '../../../src/requests/prepara
 import { relayChat, type RelayServices } from '../../../src/requests/relay.ts';
 import { respond, type RespondServices } from '../../../src/requests/respond.ts';
 import { createRunningRequests } from '../../../src/requests/running.ts';
-import type { KeyDraft, StoredKey } from '../../../src/store/keys.ts';
+import type { KeyDraft, StoredKey } from '../../../src/core/books/keys.ts';
 import { openClientStore } from '../../../src/store/open.ts';
 import type { KeyRow } from '../../../src/store/rows/keys.ts';
 import type { RecordRow } from '../../../src/store/rows/records.ts';
 import type { Operation, RemoteEngine, Reply } from '../../../src/store/queue/operations.ts';
 import { openSqliteStore, type SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { openFrameReply, type FrameReply } from '../../../src/web-socket/frame-reply.ts';
 import { newKeyDraft, NO_LIMITS } from '../../support/keys.ts';
 import { beginFacts } from '../../support/observe.ts';

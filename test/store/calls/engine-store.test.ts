@@ -3,7 +3,7 @@ import { createStopController, type StopController } from '../../../src/core/sto
 import { createBatchQueue } from '../../../src/store/queue/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../../src/store/queue/operations.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 
 const DAY_MS = 86_400_000;
 

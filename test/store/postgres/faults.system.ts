@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Client } from 'pg';
 import type { BatchQueueLimits } from '../../../src/store/queue/batch-queue.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { type Store, type StoreLog, StoreOpenError } from '../../../src/store/store.ts';
+import { type Store, type StoreLog, StoreOpenError } from '../../../src/core/books/store.ts';
 import { answerDoubts } from '../../support/answer-doubts.ts';
 import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
 import { PATIENT, useImpatientStores } from '../../support/patient.ts';

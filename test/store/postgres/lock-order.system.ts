@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/store/calendar.ts';
+import { createCalendar } from '../../../src/core/books/calendar.ts';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';
@@ -12,7 +12,7 @@ import type { Change } from '../../../src/store/book/changes.ts';
 import { writeChanges } from '../../../src/store/postgres/changes.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { newGroupDraft, newHold, newKeyDraft } from '../../support/keys.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';

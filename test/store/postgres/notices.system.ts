@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { listenForNotices, type NoticeOptions } from '../../../src/store/postgres/notices.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft } from '../../support/records.ts';
 import { until } from '../../support/time.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
+import { StoreOpenError, type Store, type StoreLog } from '../../../src/core/books/store.ts';
 import { isPgBouncerInstalled, startPgBouncer, type Pooler, type PoolerOptions } from '../../support/pgbouncer.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';

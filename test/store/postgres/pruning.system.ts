@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Client } from 'pg';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/core/books/store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { newDraft, newOutcome } from '../../support/records.ts';
 import { until } from '../../support/time.ts';

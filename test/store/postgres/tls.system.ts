@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Client } from 'pg';
 import { connectStore } from '../../../src/store/open.ts';
-import { StoreOpenError } from '../../../src/store/store.ts';
+import { StoreOpenError } from '../../../src/core/books/store.ts';
 import { SELF_SIGNED } from '../../support/certificate.ts';
 import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../../support/postgres-server.ts';
 import { newDraft } from '../../support/records.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { backupDatabase } from '../../../src/store/sqlite/backup.ts';
-import { StoreOpenError } from '../../../src/store/store.ts';
+import { StoreOpenError } from '../../../src/core/books/store.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 

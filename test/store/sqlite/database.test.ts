@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import type { Migration } from '../../../src/store/rows/migrations.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
-import { StoreOpenError } from '../../../src/store/store.ts';
+import { StoreOpenError } from '../../../src/core/books/store.ts';
 import { newDraft } from '../../support/records.ts';
 import { lockDatabase, makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import { allArrived } from '../../support/time.ts';

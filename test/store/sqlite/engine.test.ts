@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/store/calendar.ts';
+import { createCalendar } from '../../../src/core/books/calendar.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { identifyFile } from '../../../src/store/sqlite/open-file.ts';
 import { openEngine, type Engine, type EngineOptions } from '../../../src/store/sqlite/engine.ts';
@@ -11,8 +11,8 @@ import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
-import type { LedgerEntry } from '../../../src/store/keys.ts';
-import type { RecordDraft } from '../../../src/store/store.ts';
+import type { LedgerEntry } from '../../../src/core/books/keys.ts';
+import type { RecordDraft } from '../../../src/core/books/store.ts';
 
 describe('the engine', () => {
   let shop: Workshop;

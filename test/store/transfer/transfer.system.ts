@@ -8,7 +8,7 @@ import { createPrivateFile, makePrivateFolder } from '../../../src/store/private
 import { changeMark, readMarking } from '../../../src/store/secret-mark.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
-import { StoreOpenError } from '../../../src/store/store.ts';
+import { StoreOpenError } from '../../../src/core/books/store.ts';
 import {
   planTransfer,
   transferDatabase,

@@ -1,10 +1,8 @@
 import type { CalendarDay } from './calendar.ts';
-import type { AccountId, GroupId, KeyId, RequestId } from '../contract/ids.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
-import type { RateLimits, RateStanding } from '../core/money/rates.ts';
-import type { Identity } from '../core/ids.ts';
-
-export type { RateStanding };
+import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
+import type { StopSignal } from '../stop-signal.ts';
+import type { RateLimits, RateStanding } from '../money/rates.ts';
+import type { Identity } from '../ids.ts';
 
 /**
  * The keys of `AUTH_MODE=managed`. Amounts are whole millionths of the currency unit and safe

@@ -1,12 +1,12 @@
-import type { Identity, RecordedEndpoint } from '../core/ids.ts';
-import type { RateCorrection } from '../core/money/rates.ts';
-import type { ErrorCode } from '../core/errors.ts';
-import type { GroupId, RequestId } from '../contract/ids.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
-import type { Usage } from '../contract/types.ts';
+import type { Identity, RecordedEndpoint } from '../ids.ts';
+import type { RateCorrection, RateStanding } from '../money/rates.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { GroupId, RequestId } from '../../contract/ids.ts';
+import type { StopSignal } from '../stop-signal.ts';
+import type { Usage } from '../../contract/types.ts';
 import type { AlertStore } from './alerts.ts';
 import type { RequestStatsStore } from './request-stats.ts';
-import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
+import type { AccountStore, Hold, Refusal } from './keys.ts';
 
 /**
  * Every call is answered within seconds, and throws ApiError `store_unavailable` when the database

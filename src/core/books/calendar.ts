@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** A day of a time zone, and the week and the month that it is in. It may have 23 or 25 hours. */
 export interface CalendarDay {

@@ -1,5 +1,5 @@
 import type { CalendarDay } from './calendar.ts';
-import type { AccountId, GroupId } from '../contract/ids.ts';
+import type { AccountId, GroupId } from '../../contract/ids.ts';
 
 export interface AlertStore {
   /** Returns accounts that have used at least `percent` of their credits or of a spend limit. */

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { assert, double, property } from 'fast-check';
-import { addCounts, describeCounts, nameOfInput, nameOfRejection, nameOfTime } from '../../src/core/request-stats.ts';
-import { runs } from '../support/property.ts';
+import {
+  addCounts,
+  describeCounts,
+  nameOfInput,
+  nameOfRejection,
+  nameOfTime,
+} from '../../../src/core/books/request-stats.ts';
+import { runs } from '../../support/property.ts';
 
 function count(...names: string[]): Map<string, number> {
   const sums = new Map<string, number>();
