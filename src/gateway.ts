@@ -248,7 +248,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
   };
 
-  const operator = { admin: createAdmin(services), ...createPages(services) };
+  const all = { ...config, ...books, ...requests, ...access, ...telemetry, ...services.backends };
+  const operator = { admin: createAdmin(all), ...createPages(all) };
   const servers = createServers(services, operator, sockets);
   let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;

@@ -6,6 +6,7 @@ import {
   type CountedRequests,
   type RequestStatsQuery,
   type RequestStatsRow,
+  type RequestStatsStore,
   type TimePercentiles,
 } from '../core/books/request-stats.ts';
 import type { InputOfBackend, Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
@@ -15,6 +16,19 @@ export type Latencies = Pick<UsageList, 'latencies' | 'rejected' | 'backends'>;
 /** Returns whose statistics go with the usage that a query asks for. */
 export function ofQuery({ caller, group }: Pick<UsageQuery, 'caller' | 'group'>): RequestStatsQuery['of'] {
   return caller ?? (group === undefined || group === 'any' ? 'all' : group);
+}
+
+/** Where statistics of requests are. */
+export interface StatsSource {
+  readonly store: Pick<RequestStatsStore, 'listRequestStats'>;
+  /** Resolves when all that this process has counted is in the store. */
+  readonly stats: { flush(): Promise<void> };
+}
+
+/** Returns how long requests took, which were refused and what backends read, with all that this process has counted. */
+export async function listLatencies({ store, stats }: StatsSource, query: RequestStatsQuery): Promise<Latencies> {
+  await stats.flush();
+  return toLatencies(await store.listRequestStats(query));
 }
 
 /** Returns what the statistics of a time say, in all and by each part of it, of all models and of each. */

@@ -1,13 +1,25 @@
 import { cachedShareOf } from '../core/reply/usage.ts';
-import { DAY_MS } from '../core/time.ts';
-import type { UsageQuery, UsageRow } from '../core/books/keys.ts';
+import { ApiError } from '../core/errors.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
+import type { AccountStore, UsageQuery, UsageRow } from '../core/books/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 
-export const USUAL_SPAN_MS: Readonly<Record<UsageQuery['per'], number>> = {
-  hour: DAY_MS,
-  day: 30 * DAY_MS,
-  month: 365 * DAY_MS,
-};
+/** A caller can name any number of models, and all of them can end up in the list. */
+const MAX_ENTRIES = 10_000;
+
+/** Returns the rows of a query. Throws ApiError where the answer would be too long. */
+export async function listUsage(
+  store: Pick<AccountStore, 'listUsage'>,
+  query: UsageQuery,
+  signal: StopSignal,
+): Promise<readonly UsageRow[]> {
+  const rows = await store.listUsage({ ...query, atMost: MAX_ENTRIES }, signal);
+  if (rows.length <= MAX_ENTRIES) return rows;
+  throw new ApiError('invalid_request', {
+    param: 'from',
+    message: `The answer has more than ${MAX_ENTRIES} entries. Ask for less time, or for longer spans.`,
+  });
+}
 
 /** Returns a row of usage as its caller sees it. */
 export function toUsageOfModel(row: UsageRow): UsageOfModel {

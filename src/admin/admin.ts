@@ -1,28 +1,36 @@
 import type { RequestHandler } from 'express';
 import { authenticate, createAuthenticator } from '../access/authenticate.ts';
 import { NO_CALLERS } from '../accounts/accepted-callers.ts';
-import { toGroupId, toKeyId } from '../core/ids.ts';
-import { notFound } from '../http/error-handler.ts';
-import type { Services } from '../http/services.ts';
+import type { AdminLimit } from '../contract/types.ts';
+import type { AccountStore } from '../core/books/keys.ts';
+import { toGroupId, toKeyId, type NewUniquePart } from '../core/ids.ts';
+import type { Identities } from '../identity/identities.ts';
+import { notFound } from '../wire/no-route.ts';
 import { createAdministration } from './administration.ts';
-import { createBackendRoutes } from './backends.ts';
+import { createBackendRoutes, type BackendRoutesOptions } from './backends.ts';
 import { createLimitsRoute } from './limits.ts';
 import { showPrices } from './prices.ts';
-import { createAdminRequests } from './requests.ts';
+import { createAdminRequests, type AdminRequestsOptions } from './requests.ts';
 import { createAdminApi } from './routes.ts';
 import { showUsageTotals } from './usage-totals.ts';
-import { showUsageOfAll } from './usage.ts';
+import { showUsageOfAll, type OperatorUsageOptions } from './usage.ts';
+
+export interface AdminServices extends AdminRequestsOptions, OperatorUsageOptions, BackendRoutesOptions {
+  readonly adminToken: string | null;
+  readonly accounts: AccountStore;
+  readonly identities: Identities;
+  readonly prices: Parameters<typeof showPrices>[0];
+  /** Of all processes. */
+  readonly listLimits: () => Promise<readonly AdminLimit[]>;
+  readonly newUniquePart: NewUniquePart;
+}
 
 /** Returns what answers under `/admin/v1`; nothing is there without `ADMIN_TOKEN`. */
-export function createAdmin(services: Services): RequestHandler {
-  const { settings, requests, access, books, backends, telemetry } = services;
-  const { adminToken } = settings;
-  const { identities } = books;
-  const { newUniquePart } = telemetry;
+export function createAdmin(services: AdminServices): RequestHandler {
+  const { adminToken, identities, newUniquePart } = services;
   if (adminToken === null) return notFound;
   const administration = createAdministration({
-    ...settings,
-    ...books,
+    ...services,
     toHash: identities.keySecret,
     keyMark: identities.keyMark,
     newKeyId: () => toKeyId(newUniquePart()),
@@ -31,7 +39,7 @@ export function createAdmin(services: Services): RequestHandler {
   return createAdminApi({
     authenticate: authenticate(
       createAuthenticator({
-        ...books,
+        ...services,
         acceptedCallers: NO_CALLERS,
         authMode: 'static',
         apiKeys: [adminToken],
@@ -39,12 +47,12 @@ export function createAdmin(services: Services): RequestHandler {
       }),
     ),
     administration,
-    requests: createAdminRequests({ ...settings, ...requests, administration }),
-    showUsageOfAll: showUsageOfAll({ ...books, ...telemetry, administration }),
-    showUsageTotals: showUsageTotals({ ...books, ...telemetry, administration }),
-    backends: createBackendRoutes({ ...requests, ...backends }),
-    listLimits: createLimitsRoute(access.listLimits),
-    showPrices: showPrices(books.prices),
-    mode: settings.authMode,
+    requests: createAdminRequests(services, administration),
+    showUsageOfAll: showUsageOfAll(services, administration),
+    showUsageTotals: showUsageTotals(services, administration),
+    backends: createBackendRoutes(services),
+    listLimits: createLimitsRoute(services.listLimits),
+    showPrices: showPrices(services.prices),
+    mode: services.authMode,
   });
 }

@@ -7,13 +7,11 @@ import { ApiError } from '../core/errors.ts';
 import { cancelAsked, type CancellableRequests } from '../requests/running.ts';
 import { toRecord } from '../requests/show-record.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
-import { invalidQuery, readText } from '../http/records/query.ts';
-import { readQuery, toId } from '../http/records/requests.ts';
+import { invalidQuery, readRecordQuery, readRequestId, readText } from '../wire/query.ts';
 
 export interface AdminRequestsOptions {
   readonly store: Store;
   readonly running: CancellableRequests;
-  readonly administration: Administration;
   readonly publicBaseUrl: string | null;
   readonly authMode: AuthMode;
 }
@@ -25,8 +23,8 @@ export interface AdminRequests {
 }
 
 /** Returns the routes of the records of all callers. */
-export function createAdminRequests(options: AdminRequestsOptions): AdminRequests {
-  const { store, running, administration, publicBaseUrl, authMode } = options;
+export function createAdminRequests(options: AdminRequestsOptions, administration: Administration): AdminRequests {
+  const { store, running, publicBaseUrl, authMode } = options;
   const toShown = (req: Request): ((record: OwnedRecord) => AdminRequest) => {
     const baseUrl = baseUrlOf(req, publicBaseUrl);
     return (record) => toAdminRequest(record, baseUrl);
@@ -40,7 +38,7 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
     async list(req, res) {
       const [key, group] = [readText('key', req.query), readText('group', req.query)];
       const page = await store.listAll({
-        ...readQuery(req.query),
+        ...readRecordQuery(req.query),
         ...(key !== undefined && { callerPrefix: await findCaller(key) }),
         ...(group !== undefined && { groupId: await administration.groups.find(group) }),
       });
@@ -53,12 +51,12 @@ export function createAdminRequests(options: AdminRequestsOptions): AdminRequest
       } satisfies AdminRequestList);
     },
     async show(req, res) {
-      const record = await store.findAny(toId(req.params.id));
+      const record = await store.findAny(readRequestId(req.params.id));
       if (record === undefined) throw new ApiError('request_not_found');
       res.json(toShown(req)(record));
     },
     async cancel(req, res) {
-      const requestId = toId(req.params.id);
+      const requestId = readRequestId(req.params.id);
       const asked = await cancelAsked(running, requestId, store.requestCancelOfAny(requestId));
       const record = await store.findAny(requestId);
       if (asked === undefined || record === undefined) throw new ApiError('request_not_found');

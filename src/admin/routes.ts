@@ -6,10 +6,10 @@ import { parseJson } from '../core/parse-json.ts';
 import { given } from '../core/given.ts';
 import type { AuthMode } from '../contract/types.ts';
 import type { BackendRoutes } from './backends.ts';
-import { readJsonBody } from '../http/body/body.ts';
-import { methodNotAllowed, notFound } from '../http/error-handler.ts';
+import { readJsonBody } from '../access/body.ts';
+import { methodNotAllowed, notFound } from '../wire/no-route.ts';
 import type { AdminRequests } from './requests.ts';
-import { invalidQuery, readLimit, readText } from '../http/records/query.ts';
+import { invalidQuery, readLimit, readText } from '../wire/query.ts';
 
 export interface AdminOptions {
   readonly authenticate: RequestHandler;

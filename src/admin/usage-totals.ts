@@ -1,15 +1,14 @@
 import type { RequestHandler } from 'express';
-import { ofQuery } from '../accounts/latencies.ts';
+import { listLatencies, ofQuery } from '../accounts/latencies.ts';
 import { labelCaller } from '../accounts/usage.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
 import { isGroupId } from '../core/ids.ts';
 import type { UsageCurve, UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
 import type { UsageTotal, UsageTotalsQuery } from '../core/books/keys.ts';
-import type { Store } from '../core/books/store.ts';
 import { untilServed } from '../wire/until-served.ts';
-import { invalidQuery, readText } from '../http/records/query.ts';
-import { listLatencies, readSpan } from '../http/records/usage.ts';
-import type { ShowUsageOfAllOptions } from './usage.ts';
+import { invalidQuery, readSpan, readText } from '../wire/query.ts';
+import type { Administration } from './administration.ts';
+import type { OperatorUsageOptions } from './usage.ts';
 
 type By = UsageTotalList['by'];
 
@@ -17,15 +16,14 @@ const MOST_TOTALS = 100;
 /** A chart with more colors would be hard to read. */
 const MOST_CURVES = 5;
 
-export interface ShowUsageTotalsOptions extends Omit<ShowUsageOfAllOptions, 'store'> {
-  readonly store: Pick<Store, 'listUsageTotals' | 'listRequestStats'>;
-}
-
 /**
  * `GET /admin/v1/usage/totals`: what all requests of a time used by key, group, model or time. The
  * answer is short however many keys there are.
  */
-export function showUsageTotals({ store, stats, administration, nowMs }: ShowUsageTotalsOptions): RequestHandler {
+export function showUsageTotals(
+  { store, stats, nowMs }: OperatorUsageOptions,
+  administration: Administration,
+): RequestHandler {
   return async (req, res) => {
     const by = readBy(readText('by', req.query) ?? 'model');
     const [key, group] = [readText('key', req.query), readText('group', req.query)];

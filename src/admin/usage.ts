@@ -1,22 +1,26 @@
 import type { RequestHandler } from 'express';
-import { ofQuery } from '../accounts/latencies.ts';
-import { toUsageOfKey } from '../accounts/usage.ts';
+import { listLatencies, ofQuery, type StatsSource } from '../accounts/latencies.ts';
+import { listUsage, toUsageOfKey } from '../accounts/usage.ts';
 import type { KeyUsageList } from '../contract/types.ts';
-import { invalidQuery, readText } from '../http/records/query.ts';
-import { listLatencies, listUsage, readSpan, type ShowUsageOptions } from '../http/records/usage.ts';
+import { invalidQuery, readSpan, readText } from '../wire/query.ts';
 import type { UsageQuery } from '../core/books/keys.ts';
+import type { Store } from '../core/books/store.ts';
 import { untilServed } from '../wire/until-served.ts';
 import type { Administration } from './administration.ts';
 
-export interface ShowUsageOfAllOptions extends ShowUsageOptions {
-  readonly administration: Administration;
+export interface OperatorUsageOptions extends StatsSource {
+  readonly store: Store;
+  readonly nowMs: () => number;
 }
 
 /**
  * `GET /admin/v1/usage`: the same of all callers, of the key `key`, of the group `group`, or with
  * `group=*` of all groups, by group.
  */
-export function showUsageOfAll({ store, stats, administration, nowMs }: ShowUsageOfAllOptions): RequestHandler {
+export function showUsageOfAll(
+  { store, stats, nowMs }: OperatorUsageOptions,
+  administration: Administration,
+): RequestHandler {
   return async (req, res) => {
     const [key, group] = [readText('key', req.query), readText('group', req.query)];
     if (key !== undefined && group !== undefined) throw invalidQuery('group', 'Send key or group, and not both.');

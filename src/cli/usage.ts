@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { ofQuery, toLatencies, type Latencies } from '../accounts/latencies.ts';
-import { toUsageOfKey, USUAL_SPAN_MS } from '../accounts/usage.ts';
+import { toUsageOfKey } from '../accounts/usage.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
-import type { UsageQuery } from '../core/books/keys.ts';
+import { USUAL_SPAN_MS, type UsageQuery } from '../core/books/keys.ts';
 import type { UsageOfKey } from '../contract/types.ts';
 import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';

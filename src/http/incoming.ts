@@ -6,7 +6,7 @@ import type { Incoming } from '../requests/incoming.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
-import { readJsonBody } from './body/body.ts';
+import { readJsonBody } from '../access/body.ts';
 import { onceServed } from '../wire/until-served.ts';
 
 export interface ReadIncomingOptions {

@@ -8,7 +8,7 @@ import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from '../wire/upgrade.ts';
 import { closeIfUnread } from '../access/stalled-client.ts';
 import { hostNameOf } from '../wire/host-name.ts';
-import { API_HEADERS } from './browser/security-headers.ts';
+import { API_HEADERS } from '../wire/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
 import { nodeHttp } from '../wire/node-http.ts';
 

@@ -3,8 +3,8 @@ import { extname } from 'node:path';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { AuthMode } from '../contract/types.ts';
-import { methodNotAllowed } from '../http/error-handler.ts';
-import { secureConsole } from '../http/browser/security-headers.ts';
+import { methodNotAllowed } from '../wire/no-route.ts';
+import { secureConsole } from '../wire/security-headers.ts';
 import { sendStatic, toStatic, type StaticBody } from '../wire/static.ts';
 
 export interface ConsoleOptions {
@@ -13,7 +13,7 @@ export interface ConsoleOptions {
   readonly defaultModelId: string | null;
   readonly publicBaseUrl: string | null;
   readonly adminToken: string | null;
-  readonly currency: () => string | null;
+  readonly prices: { readonly present: { readonly currency: string } | null };
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -95,7 +95,7 @@ function showConfig({
   defaultModelId,
   publicBaseUrl,
   adminToken,
-  currency,
+  prices,
 }: ConsoleOptions): RequestHandler {
   const config = {
     version: packageJson.version,
@@ -106,6 +106,6 @@ function showConfig({
     base_url: publicBaseUrl,
   };
   return (_req, res) => {
-    res.set('cache-control', 'no-store').json({ ...config, currency: currency() });
+    res.set('cache-control', 'no-store').json({ ...config, currency: prices.present?.currency ?? null });
   };
 }

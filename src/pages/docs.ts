@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { notFound } from '../http/error-handler.ts';
+import { notFound } from '../wire/no-route.ts';
 import { baseUrlOf } from '../wire/base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
 import { EXAMPLE_BASE_URL, MOVED, readDeployFiles, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { lazily } from '../core/lazily.ts';
 import { escapeHtml, html, type Html } from './html.ts';
-import { PAGE_HEADERS } from '../http/browser/security-headers.ts';
+import { PAGE_HEADERS } from '../wire/security-headers.ts';
 import { sendStatic, toStaticByBaseUrl } from '../wire/static.ts';
 
 export interface Page {

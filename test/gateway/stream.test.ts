@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { API_HEADERS } from '../../src/http/browser/security-headers.ts';
+import { API_HEADERS } from '../../src/wire/security-headers.ts';
 import type { ResponseEvent } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

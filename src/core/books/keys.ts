@@ -3,6 +3,7 @@ import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts
 import type { StopSignal } from '../stop-signal.ts';
 import type { RateLimits, RateStanding } from '../money/rates.ts';
 import type { Identity } from '../ids.ts';
+import { DAY_MS } from '../time.ts';
 
 /**
  * The keys of `AUTH_MODE=managed`. Amounts are whole millionths of the currency unit and safe
@@ -193,6 +194,13 @@ export interface UsageSpan {
   readonly untilMs: number;
   readonly per: 'hour' | 'day' | 'month';
 }
+
+/** How much a list of usage shows unless it is told. */
+export const USUAL_SPAN_MS: Readonly<Record<UsageSpan['per'], number>> = {
+  hour: DAY_MS,
+  day: 30 * DAY_MS,
+  month: 365 * DAY_MS,
+};
 
 export interface UsageQuery extends UsageSpan {
   /** Includes all of its HMACs. Undefined selects all callers, which only the operator may do. */

@@ -11,9 +11,9 @@ import { isObject } from '../../core/json.ts';
 import type { ModelFinder } from '../../core/models.ts';
 import type { PriceFinder } from '../../core/money/pricing.ts';
 import { callerOf } from '../../access/authenticate.ts';
-import { readBody } from '../body/body.ts';
+import { readBody } from '../../access/body.ts';
 import { withCodexModels } from './codex-models.ts';
-import { methodNotAllowed } from '../error-handler.ts';
+import { methodNotAllowed } from '../../wire/no-route.ts';
 import {
   describeModel,
   describeModels,

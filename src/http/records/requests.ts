@@ -1,18 +1,15 @@
 import type { ShownPolicy } from '../../core/routes.ts';
 import type { Request, RequestHandler } from 'express';
-import { ApiError, isErrorCode } from '../../core/errors.ts';
-import type { RequestId } from '../../contract/ids.ts';
-import { parseRequestId } from '../../core/ids.ts';
-import { given } from '../../core/given.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { Identities } from '../../identity/identities.ts';
 import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
-import type { RecordQuery, RecordStatus, Store } from '../../core/books/store.ts';
+import type { Store } from '../../core/books/store.ts';
 import type { RequestList } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 import { untilServed } from '../../wire/until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import { baseUrlOf } from '../../wire/base-url.ts';
-import { invalidQuery, readLimit, readTime } from './query.ts';
+import { readRecordQuery, readRequestId } from '../../wire/query.ts';
 import { cancelAsked, type RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {
@@ -41,7 +38,7 @@ export function createRequestRoutes({
   const shown = (req: Request): ShownRecord => ({ baseUrl: baseUrlOf(req, publicBaseUrl), ...policy() });
   return {
     async show(req, res) {
-      const record = await store.find(callerOf(res).identity, toId(req.params.id));
+      const record = await store.find(callerOf(res).identity, readRequestId(req.params.id));
       if (record === undefined) throw new ApiError('request_not_found');
       res.json(toRecord(record, shown(req)));
     },
@@ -54,7 +51,7 @@ export function createRequestRoutes({
         res.json(toRecord(record, shown(req)));
         return;
       }
-      const query = readQuery(req.query);
+      const query = readRecordQuery(req.query);
       const page = await store.list(identity, query, untilServed(res));
       const data = page.records.map((record) => toRecord(record, shown(req)));
       res.json({
@@ -66,40 +63,11 @@ export function createRequestRoutes({
       } satisfies RequestList);
     },
     async cancel(req, res) {
-      const requestId = toId(req.params.id);
+      const requestId = readRequestId(req.params.id);
       const asking = store.requestCancel(callerOf(res).identity, requestId);
       const asked = await cancelAsked(running, requestId, asking);
       if (asked === undefined) throw new ApiError('request_not_found');
       res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, shown(req)));
     },
   };
-}
-
-/** Throws ApiError `request_not_found` for what is no id. */
-export function toId(text: string): RequestId {
-  const id = parseRequestId(text);
-  if (id === undefined) throw new ApiError('request_not_found');
-  return id;
-}
-
-const STATUSES = new Set<unknown>(['processing', 'succeeded', 'failed', 'cancelled'] satisfies RecordStatus[]);
-
-function isStatus(value: unknown): value is RecordStatus {
-  return STATUSES.has(value);
-}
-
-/** Returns the filters of a list. Throws ApiError that names the wrong one. */
-export function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
-  const { after, status, model, error_code: errorCode } = query;
-  const afterId = typeof after === 'string' ? parseRequestId(after) : undefined;
-  if (after !== undefined && afterId === undefined) throw invalidQuery('after', 'after must be the id of a request.');
-  if (status !== undefined && !isStatus(status)) {
-    throw invalidQuery('status', 'status must be one of processing, succeeded, failed, cancelled.');
-  }
-  if (model !== undefined && typeof model !== 'string') throw invalidQuery('model', 'model must be given once.');
-  if (errorCode !== undefined && !isErrorCode(errorCode)) {
-    throw invalidQuery('error_code', 'error_code must be the code of an error, such as upstream_error.');
-  }
-  const span = { fromMs: readTime('from', query['from']), untilMs: readTime('until', query['until']) };
-  return { limit: readLimit(query), ...given({ after: afterId, status, model, errorCode, ...span }) };
 }

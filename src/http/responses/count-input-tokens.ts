@@ -8,7 +8,7 @@ import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
 import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
-import { readJsonBody } from '../body/body.ts';
+import { readJsonBody } from '../../access/body.ts';
 import { replyHeadOf } from '../incoming.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import type { Caller } from '../../accounts/caller.ts';

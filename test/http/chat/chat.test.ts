@@ -6,7 +6,7 @@ import OpenAI, { APIError } from 'openai';
 import { parseRequestId } from '../../../src/core/ids.ts';
 import type { GatewayOverrides } from '../../../src/gateway.ts';
 import type { TestSettings } from '../../support/settings.ts';
-import { API_HEADERS } from '../../../src/http/browser/security-headers.ts';
+import { API_HEADERS } from '../../../src/wire/security-headers.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/core/books/store.ts';
 import { callerOf, readError, readRecord, type Caller } from '../../records/caller.ts';

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { openGateway, type TestGateway } from '../../support/gateway.ts';
-import { useRealSockets } from '../../support/real-sockets.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 const ALWAYS = {
   'x-content-type-options': 'nosniff',

@@ -9,12 +9,12 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { ApiError, toApiError } from '../../core/errors.ts';
-import { collectBytes, freeBytes } from '../../core/collected-bytes.ts';
-import { giveBackBytes, holderNameOf, takeBytes } from '../../access/load.ts';
-import { limitFairly } from '../../core/limit-concurrency.ts';
-import { readPiece } from '../../wire/turns.ts';
-import { watchPace } from '../../wire/pace.ts';
+import { ApiError, toApiError } from '../core/errors.ts';
+import { collectBytes, freeBytes } from '../core/collected-bytes.ts';
+import { giveBackBytes, holderNameOf, takeBytes } from './load.ts';
+import { limitFairly } from '../core/limit-concurrency.ts';
+import { readPiece } from '../wire/turns.ts';
+import { watchPace } from '../wire/pace.ts';
 
 const DISCARD_MS = 2000;
 /** A larger body is read by pieces, in turns with others. */
