@@ -10,20 +10,21 @@ export const START_COMMAND = IS_CLONE ? 'npm start' : `${COMMAND_LINE} start`;
 
 export const NO_KEY_YET = `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 
-/** Returns the lines that a person reads after a start. */
-export function describeStart({
-  config,
-  url,
-  metricsUrl,
-  demo,
-  workers = 1,
-}: {
-  readonly config: Config;
+/** Where the gateway listens. */
+export interface Addresses {
+  /** Without a slash at its end, like the other. */
   readonly url: string;
-  readonly metricsUrl?: string | undefined;
+  readonly metricsUrl?: string;
+}
+
+interface Start extends Addresses {
+  readonly config: Config;
   readonly demo: boolean;
   readonly workers?: number;
-}): readonly string[] {
+}
+
+/** Returns the lines that a person reads after a start. */
+export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: Start): readonly string[] {
   const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
   const clientUrl = config.publicBaseUrl ?? toLoopback(url);
   return [

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
-import type { Addresses } from './addresses.ts';
+import type { Addresses } from '../config/banner.ts';
 import { createConnections } from './connections.ts';
 import { createApp, createMetricsApp, type OperatorRoutes } from './app.ts';
 import { serverClassesOf } from './express-prototypes.ts';

@@ -1,6 +1,6 @@
 import type { BackendTable } from '../../config/backends-file.ts';
 import type { Config } from '../../config/config.ts';
-import type { Addresses } from '../../http/addresses.ts';
+import type { Addresses } from '../../config/banner.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
 import type { AdminBackend, AdminLimit, ModelTable, PriceTable } from '../../contract/types.ts';

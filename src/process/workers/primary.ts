@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
 import { messageOf } from '../../core/errors.ts';
-import { describeStart } from '../../config/banner.ts';
+import { describeStart, type Addresses } from '../../config/banner.ts';
 import { isDemo, wantsMetrics, type Config } from '../../config/config.ts';
 import { createCurrentFiles, type CurrentFiles } from '../../config/current-files.ts';
 import type { Gateway } from '../../gateway.ts';
@@ -18,7 +18,6 @@ import type { Operation } from '../../store/queue/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import { joinBackends } from '../../admin/backends.ts';
 import { joinLimits } from '../../admin/limits.ts';
-import type { Addresses } from '../../http/addresses.ts';
 import type { ConfigWithoutTables, PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
@@ -106,8 +105,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       for (const { rpc } of supervisor.living) rpc.ask('changeTables', tablesOf(files)).catch(() => undefined);
     },
     get banner() {
-      const { url, metricsUrl } = addresses;
-      return describeStart({ config, url, metricsUrl, demo: demo !== undefined, workers: config.workers });
+      return describeStart({ config, ...addresses, demo: demo !== undefined, workers: config.workers });
     },
   };
 }

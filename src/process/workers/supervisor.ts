@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from '../../core/back-off.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Addresses } from '../../http/addresses.ts';
+import type { Addresses } from '../../config/banner.ts';
 import { watchForStuck } from './watchdog.ts';
 import type { WorkerProcess } from './worker-process.ts';
 

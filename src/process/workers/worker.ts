@@ -12,7 +12,7 @@ import { forgetStart } from '../young-objects.ts';
 import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../core/books/store.ts';
 import { openRpc } from '../../rpc/rpc.ts';
-import type { Addresses } from '../../http/addresses.ts';
+import type { Addresses } from '../../config/banner.ts';
 import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messages.ts';
 
 /** The first process reads the files. */

@@ -5,7 +5,7 @@ import {
   type Supervisor,
   type LaunchedWorker,
 } from '../../../src/process/workers/supervisor.ts';
-import type { Addresses } from '../../../src/http/addresses.ts';
+import type { Addresses } from '../../../src/config/banner.ts';
 import { allArrived } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 
