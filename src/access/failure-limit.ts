@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { ApiError } from '../core/errors.ts';
+import { setLast } from '../core/set-last.ts';
 
 export interface FailureLimit {
   /** Throws ApiError `rate_limit_exceeded` after too many failures in the last minute. */
@@ -34,11 +35,7 @@ export function createFailureLimit(options: {
         window.failures += 1;
         return;
       }
-      // A Map keeps the order of insertion, so its first entry is the oldest.
-      windows.delete(network);
-      const oldest = windows.size >= options.maxNetworks ? windows.keys().next() : undefined;
-      if (oldest?.done === false) windows.delete(oldest.value);
-      windows.set(network, { endsAtMs: nowMs + WINDOW_MS, failures: 1 });
+      setLast(windows, network, { endsAtMs: nowMs + WINDOW_MS, failures: 1 }, options.maxNetworks);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Identity } from '../core/ids.ts';
 import type { AccountStore } from '../core/books/keys.ts';
+import { setLast } from '../core/set-last.ts';
 
 /** The callers whose own keys the backend has accepted. A restart does not forget them. */
 export interface AcceptedCallers {
@@ -59,9 +60,7 @@ export async function loadAcceptedCallers({ accounts, nowMs }: AcceptedCallersOp
       const atMs = nowMs();
       const writtenAtMs = written.get(name);
       if (writtenAtMs !== undefined && atMs - writtenAtMs < RENEW_AFTER_MS) return;
-      written.delete(name);
-      written.set(name, atMs);
-      dropOldest(written);
+      setLast(written, name, atMs, MAX_REMEMBERED);
       accounts.rememberAccepted(name, atMs).catch(() => written.delete(name));
     },
     delete(caller) {
@@ -91,10 +90,6 @@ export const NO_CALLERS: AcceptedCallers = { has: () => false, add: () => undefi
 function keep(names: Set<string>, name: string): void {
   names.delete(name);
   names.add(name);
-  dropOldest(names);
-}
-
-function dropOldest(names: Set<string> | Map<string, unknown>): void {
-  const [oldest] = names.keys();
+  const [oldest] = names;
   if (names.size > MAX_REMEMBERED && oldest !== undefined) names.delete(oldest);
 }

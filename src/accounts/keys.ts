@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { AccountStore, KeySecret, StoredKey } from '../core/books/keys.ts';
 import type { GroupId } from '../contract/ids.ts';
 import { WHOLE_GATEWAY, type Identity } from '../core/ids.ts';
+import { setLast } from '../core/set-last.ts';
 
 /** A double click selects letters and digits as one word. 40 of them have 238 bits. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -72,11 +73,8 @@ export function rememberKeys(accounts: AccountStore, nowMs: () => number): Accou
   function look(hash: Identity, mark: string | undefined): Promise<StoredKey | undefined> {
     const [id] = hash;
     const found = accounts.findKeyByHash(hash, mark);
-    remembered.delete(id);
-    const [oldest] = remembered.keys();
-    if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     const entry = { found, askedAtMs: nowMs() };
-    remembered.set(id, entry);
+    setLast(remembered, id, entry, MAX_REMEMBERED);
     found.catch(() => {
       if (remembered.get(id) === entry) remembered.delete(id);
     });

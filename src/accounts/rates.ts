@@ -4,6 +4,7 @@ import type { AccountStore, StoredKey } from '../core/books/keys.ts';
 import { exceededBy, type RateCorrection, type RateKind, type RateStanding } from '../core/money/rates.ts';
 import { faultOfGroup } from './keys.ts';
 import { createReads } from './reads.ts';
+import { setLast } from '../core/set-last.ts';
 
 /**
  * The store counts by its own clock, in the transaction that accepts the request. So the limits
@@ -87,10 +88,7 @@ export function createRateLimits({
   }
 
   function remember(keyId: KeyId, rates: RateStanding): void {
-    refused.delete(keyId);
-    const [oldest] = refused.keys();
-    if (refused.size >= MAX_REMEMBERED && oldest !== undefined) refused.delete(oldest);
-    refused.set(keyId, { rates, atMs: nowMs() });
+    setLast(refused, keyId, { rates, atMs: nowMs() }, MAX_REMEMBERED);
   }
 
   function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): RateCharge {

@@ -5,6 +5,7 @@ import { readBoundedJson } from '../core/json-size.ts';
 import { isObject } from '../core/json.ts';
 import { toBody, type AskOptions } from './chat.ts';
 import { openConnection, openPool, readWhole, type PoolOptions } from './connection.ts';
+import { setLast } from '../core/set-last.ts';
 
 export interface InputCounter {
   /** Returns undefined if the backend cannot tell. Throws only the reason of an aborted signal. */
@@ -60,15 +61,9 @@ export function createInputCounter(options: InputCounterOptions): InputCounter {
     const value = connection.status === 200 ? readBoundedJson(text) : undefined;
     const tokens = isObject(value) ? value[field] : undefined;
     if (typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) return tokens;
-    if (connection.status === 200 || MISSING.has(connection.status)) rememberMissing(chat.model);
+    if (connection.status === 200 || MISSING.has(connection.status))
+      setLast(missingUntilMs, chat.model, performance.now() + REMEMBERED_MS, MAX_REMEMBERED);
     return undefined;
-  }
-
-  function rememberMissing(model: string): void {
-    missingUntilMs.delete(model);
-    missingUntilMs.set(model, performance.now() + REMEMBERED_MS);
-    const [oldest] = missingUntilMs.keys();
-    if (missingUntilMs.size > MAX_REMEMBERED && oldest !== undefined) missingUntilMs.delete(oldest);
   }
 
   return {

@@ -2,6 +2,7 @@
 
 import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { setLast } from '../core/set-last.ts';
 
 export interface LookupOptions {
   /** Blocks one of the four threads that Node has for this and for files, for as long as the name server takes. */
@@ -77,10 +78,7 @@ export function createLookup({
 
   function nameOf(key: string): Name {
     const known = names.get(key) ?? { good: undefined, waiting: undefined };
-    names.delete(key);
-    names.set(key, known);
-    const [oldest] = names.keys();
-    if (names.size > MAX_NAMES && oldest !== undefined) names.delete(oldest);
+    setLast(names, key, known, MAX_NAMES);
     return known;
   }
 

@@ -4,6 +4,7 @@ import type { ChatRequest } from '../core/chat.ts';
 import type { SmallField } from '../core/encoded-chat.ts';
 import type { Writable } from '../core/writable.ts';
 import { REFUSALS_WITHIN, SAYS_UNKNOWN, type Within } from './refused-within.ts';
+import { setLast } from '../core/set-last.ts';
 
 /** A request can do without these. Each has the words with which a backend refuses it. */
 const REFUSALS = [
@@ -145,11 +146,8 @@ export function rememberRefusedFields(): RefusedFields {
       const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(words));
       byModel = undefined;
       for (const field of lasting) {
-        const key = keyOf(request, field);
-        refusals.delete(key);
-        refusals.set(key, { model: request.model, field, untilMs: performance.now() + REMEMBERED_MS });
-        const [oldest] = refusals.keys();
-        if (refusals.size > MAX_REMEMBERED && oldest !== undefined) refusals.delete(oldest);
+        const refusal = { model: request.model, field, untilMs: performance.now() + REMEMBERED_MS };
+        setLast(refusals, keyOf(request, field), refusal, MAX_REMEMBERED);
       }
       return lasting;
     },

@@ -2,6 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { KeyId } from '../contract/ids.ts';
 import type { Identity, RecordedEndpoint } from '../core/ids.ts';
+import { setLast } from '../core/set-last.ts';
 
 export interface Identities {
   readonly caller: (apiKey: string) => Identity;
@@ -61,9 +62,7 @@ function rememberLast(make: (text: string) => Identity): (text: string) => Ident
     const known = made.get(digest);
     if (known !== undefined) return known;
     const identity = make(text);
-    const oldest = made.size < MAX_REMEMBERED ? undefined : made.keys().next().value;
-    if (oldest !== undefined) made.delete(oldest);
-    made.set(digest, identity);
+    setLast(made, digest, identity, MAX_REMEMBERED);
     return identity;
   };
 }

@@ -1,3 +1,5 @@
+import { setLast } from '../../core/set-last.ts';
+
 /** Whose requests fail one after another. */
 export interface FailingCallers {
   note(caller: string): void;
@@ -18,11 +20,7 @@ export function createFailingCallers(): FailingCallers {
 
   return {
     note(caller) {
-      const count = (failures.get(caller) ?? 0) + 1;
-      failures.delete(caller);
-      failures.set(caller, count);
-      const [oldest] = failures.keys();
-      if (failures.size > MAX_CALLERS && oldest !== undefined) failures.delete(oldest);
+      setLast(failures, caller, (failures.get(caller) ?? 0) + 1, MAX_CALLERS);
     },
     clear(caller) {
       const wasSlow = isSlow(caller);

@@ -1,3 +1,5 @@
+import { setLast } from '../../core/set-last.ts';
+
 /** Who was here lately. */
 export interface LastCallers {
   note(caller: string): void;
@@ -9,12 +11,7 @@ export interface LastCallers {
 export function createLastCallers(nowMs: () => number): LastCallers {
   const atMs = new Map<string, number>();
   return {
-    note(caller) {
-      atMs.delete(caller);
-      atMs.set(caller, nowMs());
-      const [oldest] = atMs.keys();
-      if (atMs.size > 2 && oldest !== undefined) atMs.delete(oldest);
-    },
+    note: (caller) => setLast(atMs, caller, nowMs(), 2),
     hasOther: (caller, withinMs) => [...atMs].some(([other, at]) => other !== caller && nowMs() - at < withinMs),
   };
 }

@@ -4,6 +4,7 @@ import { toApiError, type ErrorCode } from '../../core/errors.ts';
 import { retryAfterMsOf } from '../reply-headers.ts';
 import type { Blame } from './blame.ts';
 import { createRest, type Rest, type RestChange } from './rest.ts';
+import { setLast } from '../../core/set-last.ts';
 
 /** The rests of one backend. */
 export interface Rests {
@@ -47,10 +48,8 @@ export function createRests({ nowMs, onChange }: RestsOptions): Rests {
   function refuse(model: string, code: ErrorCode, retryAfterMs: number | undefined): void {
     let ofModel = ofModels.get(model);
     if (ofModel === undefined) {
-      const [oldest] = ofModels.keys();
-      if (oldest !== undefined && ofModels.size >= MAX_MODELS) ofModels.delete(oldest);
       ofModel = createRest({ nowMs, onChange: (change) => onChange({ model, ...change }) });
-      ofModels.set(model, ofModel);
+      setLast(ofModels, model, ofModel, MAX_MODELS);
     }
     own.answered();
     ofModel.refused(code, retryAfterMs);

@@ -1,4 +1,5 @@
 import type { StateOrigin, ThoughtsForm } from '../reply/reply-state.ts';
+import { setLast } from '../set-last.ts';
 
 /** The fields in which models have sent their thoughts. */
 export interface UsedFields {
@@ -19,9 +20,7 @@ export function rememberUsedFields(known: UsedFields['table'] = new Map()): Used
     of: (origin) => table.get(keyOf(origin)),
     note(origin, form) {
       if (table.has(keyOf(origin))) return;
-      table.set(keyOf(origin), form);
-      const [oldest] = table.keys();
-      if (table.size > MAX_REMEMBERED && oldest !== undefined) table.delete(oldest);
+      setLast(table, keyOf(origin), form, MAX_REMEMBERED);
     },
     table,
   };
