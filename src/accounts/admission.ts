@@ -2,6 +2,7 @@ import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { WHOLE_GATEWAY } from '../core/ids.ts';
 import { matchesModel } from '../core/model-patterns.ts';
+import { limitsSpending } from '../core/money/limits.ts';
 import {
   costOf,
   costOfTokens,
@@ -209,10 +210,7 @@ function hasTokensPerMinute(key: StoredKey): boolean {
 
 /** All that such a key uses must have a price. */
 function paysPerUse(key: StoredKey): boolean {
-  return accountsOf(key).some(({ balanceMicro, limits }) => {
-    const { spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = limits;
-    return [balanceMicro, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro].some((micro) => micro !== null);
-  });
+  return accountsOf(key).some(({ balanceMicro, limits }) => balanceMicro !== null || limitsSpending(limits));
 }
 
 /** Returns whether the lists of models of the key and of its group both have one of these names. */
@@ -223,7 +221,9 @@ export function mayUse(key: StoredKey, ...names: readonly string[]): boolean {
 }
 
 function accountsOf(key: StoredKey): readonly StoredAccount[] {
-  return [key, key.group, key.gateway].filter((account) => account !== null);
+  const { group, gateway } = key;
+  if (gateway === null) return group === null ? [key] : [key, group];
+  return group === null ? [key, gateway] : [key, group, gateway];
 }
 
 function checkModel(key: StoredKey, { model, backendModel, serviceTier }: Ask, price: Price | undefined): void {

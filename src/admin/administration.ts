@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { GroupId, KeyId } from '../contract/ids.ts';
+import { RATE_LIMITS } from '../core/money/limits.ts';
 import { parseGroupId, parseKeyId, WHOLE_GATEWAY, type Identity } from '../core/ids.ts';
 import type {
   AccountStore,
@@ -304,8 +305,8 @@ function actionsOf<Kind extends AccountKind, Stored>(
 const WHOLE_NAME = 'whole gateway';
 
 function checkWhole({ limits, credits }: Pick<CreateGroup, 'limits' | 'credits'>): void {
-  for (const name of ['requests_per_minute', 'tokens_per_minute'] as const) {
-    if (typeof limits?.[name] === 'number') throw spendLimitsOnly(`limits.${name}`);
+  for (const { wire } of RATE_LIMITS) {
+    if (typeof limits?.[wire] === 'number') throw spendLimitsOnly(`limits.${wire}`);
   }
   if (typeof credits === 'string') throw spendLimitsOnly('credits');
 }

@@ -4,6 +4,8 @@ import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/deci
 import { ApiError } from '../core/errors.ts';
 import { toMs, toSeconds } from '../core/time.ts';
 import { given } from '../core/given.ts';
+import { recordOf } from '../core/map-values.ts';
+import { LIMITS, RATE_LIMITS, SPEND_WINDOWS, type KeyLimits } from '../core/money/limits.ts';
 import type {
   CreateGroup,
   AdminGroup,
@@ -16,7 +18,6 @@ import type {
 import type {
   CreditEntry,
   GroupChange,
-  KeyLimits,
   LedgerEntry,
   LedgerPage,
   StoredAccount,
@@ -58,22 +59,12 @@ export function toLedger({ entries, hasMore }: LedgerPage): Ledger {
   return { object: 'list', data: entries.map(toLedgerItem), has_more: hasMore };
 }
 
-const NO_LIMITS: KeyLimits = {
-  requestsPerMinute: null,
-  tokensPerMinute: null,
-  spendPerDayMicro: null,
-  spendPerWeekMicro: null,
-  spendPerMonthMicro: null,
-};
+const NO_LIMITS: KeyLimits = recordOf(LIMITS, ({ limit }) => [limit, null]);
 
 function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
-  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_week, spend_per_month } = limits;
   return given({
-    requestsPerMinute: requests_per_minute,
-    tokensPerMinute: tokens_per_minute,
-    spendPerDayMicro: toMicro(spend_per_day),
-    spendPerWeekMicro: toMicro(spend_per_week),
-    spendPerMonthMicro: toMicro(spend_per_month),
+    ...recordOf(RATE_LIMITS, ({ limit, wire }) => [limit, limits[wire]]),
+    ...recordOf(SPEND_WINDOWS, ({ limit, wire }) => [limit, toMicro(limits[wire])]),
   });
 }
 
@@ -112,27 +103,20 @@ export function toAdminGroup(group: StoredGroup, nowMs: number): AdminGroup {
 }
 
 function describeAccount(account: StoredAccount, nowMs: number) {
-  const { limits } = account;
+  const { limits, today } = account;
   return {
     status: statusOf(account, nowMs),
     created_at: toSeconds(account.createdAtMs),
     expires_at: account.expiresAtMs === null ? null : toSeconds(account.expiresAtMs),
     models: account.models === null ? null : [...account.models],
     limits: {
-      requests_per_minute: limits.requestsPerMinute,
-      tokens_per_minute: limits.tokensPerMinute,
-      spend_per_day: toAmount(limits.spendPerDayMicro),
-      spend_per_week: toAmount(limits.spendPerWeekMicro),
-      spend_per_month: toAmount(limits.spendPerMonthMicro),
+      ...recordOf(RATE_LIMITS, ({ limit, wire }) => [wire, limits[limit]]),
+      ...recordOf(SPEND_WINDOWS, ({ limit, wire }) => [wire, toAmount(limits[limit])]),
     },
     balance: toAmount(account.balanceMicro),
     held: formatAmount(account.heldMicro),
-    spent_today: formatAmount(account.spentTodayMicro),
-    spent_this_week: formatAmount(account.spentThisWeekMicro),
-    spent_this_month: formatAmount(account.spentThisMonthMicro),
-    day_ends_at: toSeconds(account.today.endsAtMs),
-    week_ends_at: toSeconds(account.today.weekEndsAtMs),
-    month_ends_at: toSeconds(account.today.monthEndsAtMs),
+    ...recordOf(SPEND_WINDOWS, ({ now, spent }) => [`spent_${now}`, formatAmount(account[spent])]),
+    ...recordOf(SPEND_WINDOWS, ({ per }) => [`${per}_ends_at`, toSeconds(today[per].endsAtMs)]),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AccountId } from '../contract/ids.ts';
+import { SPEND_WINDOWS } from '../core/money/limits.ts';
 import type { AccountSpending } from '../core/books/alerts.ts';
 import type { Store } from '../core/books/store.ts';
 import type { GroupReading, ReachedReading } from '../telemetry/instruments.ts';
@@ -130,7 +131,7 @@ function createCounts() {
   const counts = new Map<string, ReachedReading>();
   // What nobody has reached is shown as 0.
   for (const account of ['group', 'key'] as const) {
-    for (const kind of ['credits', 'day', 'week', 'month'] as const) {
+    for (const kind of ['credits', ...SPEND_WINDOWS.map(({ per }) => per)] as const) {
       for (const threshold of THRESHOLDS) put({ account, of: kind, threshold, count: 0 });
     }
   }

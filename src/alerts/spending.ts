@@ -1,8 +1,9 @@
+import { SPEND_WINDOWS, type SpendWindow } from '../core/money/limits.ts';
 import type { AccountSpending } from '../core/books/alerts.ts';
 
 /** What an account has used of its credits, or of the spend limit of this day, week or month. */
 export interface Spending {
-  readonly of: 'credits' | 'day' | 'week' | 'month';
+  readonly of: 'credits' | SpendWindow['per'];
   readonly usedMicro: number;
   /** More than zero. */
   readonly limitMicro: number;
@@ -14,7 +15,7 @@ export interface Spending {
 
 /** Returns what the account has used of everything that limits its spending. */
 export function spendingOf(account: AccountSpending): readonly Spending[] {
-  const { fundedMicro, fundedAtMs, leftMicro, spentTodayMicro, today } = account;
+  const { fundedMicro, fundedAtMs, leftMicro, today } = account;
   const all = [
     {
       of: 'credits',
@@ -23,27 +24,13 @@ export function spendingOf(account: AccountSpending): readonly Spending[] {
       since: fundedAtMs,
       opensAtMs: null,
     },
-    {
-      of: 'day',
-      usedMicro: spentTodayMicro,
-      limitMicro: account.spendPerDayMicro,
-      since: today.date,
-      opensAtMs: today.endsAtMs,
-    },
-    {
-      of: 'week',
-      usedMicro: account.spentThisWeekMicro,
-      limitMicro: account.spendPerWeekMicro,
-      since: today.week,
-      opensAtMs: today.weekEndsAtMs,
-    },
-    {
-      of: 'month',
-      usedMicro: account.spentThisMonthMicro,
-      limitMicro: account.spendPerMonthMicro,
-      since: today.date.slice(0, 'yyyy-mm'.length),
-      opensAtMs: today.monthEndsAtMs,
-    },
+    ...SPEND_WINDOWS.map(({ per, spent, limit }) => ({
+      of: per,
+      usedMicro: account[spent],
+      limitMicro: account[limit],
+      since: today[per].name,
+      opensAtMs: today[per].endsAtMs,
+    })),
   ] as const;
   return all.flatMap(({ since, limitMicro, ...spending }) =>
     limitMicro === null || limitMicro <= 0 ? [] : [{ ...spending, limitMicro, period: `${since} ${limitMicro}` }],

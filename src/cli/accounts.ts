@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
+import { LIMITS, RATE_LIMITS, SPEND_WINDOWS } from '../core/money/limits.ts';
 import { toMs } from '../core/time.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
 import { confirmDeletion } from './confirm.ts';
@@ -223,12 +224,8 @@ export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
   { name: 'created_at', of: ({ created_at }) => toTimestamp(toMs(created_at)) },
   { name: 'expires_at', of: ({ expires_at }) => toTimestamp(toMs(expires_at)) },
   { name: 'models', of: ({ models }) => models?.join(',') ?? null },
-  { name: 'requests_per_minute', of: ({ limits }) => limits.requests_per_minute },
-  { name: 'tokens_per_minute', of: ({ limits }) => limits.tokens_per_minute },
-  { name: 'spend_per_day', of: ({ limits }) => limits.spend_per_day },
-  { name: 'spend_per_week', of: ({ limits }) => limits.spend_per_week },
-  { name: 'spend_per_month', of: ({ limits }) => limits.spend_per_month },
-  ...fieldsNamed('balance', 'held', 'spent_today', 'spent_this_week', 'spent_this_month'),
+  ...LIMITS.map(({ wire }): Field<Account> => ({ name: wire, of: ({ limits }) => limits[wire] })),
+  ...fieldsNamed('balance', 'held', ...SPEND_WINDOWS.map(({ now }) => `spent_${now}` as const)),
 ];
 
 export type Described = readonly [name: string, value: string];
@@ -244,17 +241,18 @@ export function describeAccount(account: Account, currency: string | undefined):
     ['created', formatUtcOr('', toMs(account.created_at))],
     ['expires', formatUtcOr('never', toMs(account.expires_at))],
     ['models', account.models?.join(', ') ?? 'any'],
-    ['requests per minute', formatLimit(limits.requests_per_minute)],
-    ['tokens per minute', formatLimit(limits.tokens_per_minute)],
-    ['spend per day', money(limits.spend_per_day, 'no limit')],
-    ['spend per week', money(limits.spend_per_week, 'no limit')],
-    ['spend per month', money(limits.spend_per_month, 'no limit')],
+    ...RATE_LIMITS.map(({ wire }) => [inWords(wire), formatLimit(limits[wire])] as const),
+    ...SPEND_WINDOWS.map(({ wire }) => [inWords(wire), money(limits[wire], 'no limit')] as const),
     ['balance', money(account.balance, 'not prepaid')],
     ['held', money(account.held)],
-    ['spent today', spent(account.spent_today, account.day_ends_at)],
-    ['spent this week', spent(account.spent_this_week, account.week_ends_at)],
-    ['spent this month', spent(account.spent_this_month, account.month_ends_at)],
+    ...SPEND_WINDOWS.map(({ per, now }) => {
+      return [`spent ${inWords(now)}`, spent(account[`spent_${now}`], account[`${per}_ends_at`])] as const;
+    }),
   ];
+}
+
+function inWords(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 function formatLimit(limit: number | null): string {

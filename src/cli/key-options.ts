@@ -1,4 +1,6 @@
 import { given } from '../core/given.ts';
+import { recordOf } from '../core/map-values.ts';
+import { LIMITS, RATE_LIMITS, SPEND_WINDOWS, type SpendWindow } from '../core/money/limits.ts';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { UpdateGroup, UpdateKey } from '../contract/types.ts';
@@ -7,14 +9,12 @@ import { formatCount } from './format.ts';
 import { orNull, orWord, parseAmountText, parseExpiry, parseList, wholeNumber, type OrNothing } from './options.ts';
 import { createPrinter } from './printer.ts';
 
-export interface LimitOptions {
+type RateOptions = { readonly [Name in (typeof RATE_LIMITS)[number]['option']]?: OrNothing<number> };
+type SpendOptions = { readonly [Name in SpendWindow['option']]?: OrNothing<string> };
+
+export interface LimitOptions extends RateOptions, SpendOptions {
   readonly name?: string;
   readonly models?: OrNothing<string[]>;
-  readonly rpm?: OrNothing<number>;
-  readonly tpm?: OrNothing<number>;
-  readonly spendPerDay?: OrNothing<string>;
-  readonly spendPerWeek?: OrNothing<string>;
-  readonly spendPerMonth?: OrNothing<string>;
   /** Unix time in seconds. */
   readonly expires?: OrNothing<number>;
   readonly credits?: string;
@@ -37,29 +37,23 @@ export function keyParsers({ nowMs }: CliContext) {
     group: orWord('none', (text) => text),
     credits: parseAmountText,
     models: orWord('any', parseList),
-    rpm: rate,
-    tpm: rate,
-    spendPerDay: amount,
-    spendPerWeek: amount,
-    spendPerMonth: amount,
+    ...recordOf(RATE_LIMITS, ({ option }) => [option, rate]),
+    ...recordOf(SPEND_WINDOWS, ({ option }) => [option, amount]),
     expires: orWord('never', parseExpiry(nowMs)),
   } satisfies { readonly [Name in keyof KeyOptions]: (text: string) => KeyOptions[Name] };
 }
 
 export function addLimitOptions(command: Command, context: CliContext): Command {
-  const { models, rpm, tpm, spendPerDay, spendPerWeek, spendPerMonth, expires } = keyParsers(context);
-  return command
-    .option('--models <list>', 'models it may use, such as gpt-4o,llama*; any for all models', models)
-    .option('--rpm <n>', 'requests per minute; none for no limit', rpm)
-    .option('--tpm <n>', 'tokens per minute; none for no limit', tpm)
-    .option(
-      '--spend-per-day <amount>',
-      'spend limit in the currency of the prices, such as 5.00; none for no limit',
-      spendPerDay,
-    )
-    .option('--spend-per-week <amount>', 'the same per week, from Monday on; none for no limit', spendPerWeek)
-    .option('--spend-per-month <amount>', 'the same per month, such as 100.00; none for no limit', spendPerMonth)
-    .option('--expires <when>', 'when it expires, such as 30d or 2027-01-31 (UTC); never for no expiration', expires);
+  const parsers = keyParsers(context);
+  command.option('--models <list>', 'models it may use, such as gpt-4o,llama*; any for all models', parsers.models);
+  for (const { option, flag, help } of LIMITS) {
+    command.option(flag, `${help}; none for no limit`, (text) => parsers[option](text));
+  }
+  return command.option(
+    '--expires <when>',
+    'when it expires, such as 30d or 2027-01-31 (UTC); never for no expiration',
+    parsers.expires,
+  );
 }
 
 export function addGroupOption(command: Command, context: CliContext): Command {
@@ -86,13 +80,10 @@ export function toKeyBody({ group, ...options }: KeyOptions): UpdateKey {
 
 /** Returns what the options of a key or a group change. */
 export function toLimitsBody(options: LimitOptions): UpdateGroup {
-  const { name, models, rpm, tpm, spendPerDay, spendPerWeek, spendPerMonth, expires, credits } = options;
+  const { name, models, expires, credits } = options;
   const limits = given({
-    requests_per_minute: orNull(rpm),
-    tokens_per_minute: orNull(tpm),
-    spend_per_day: orNull(spendPerDay),
-    spend_per_week: orNull(spendPerWeek),
-    spend_per_month: orNull(spendPerMonth),
+    ...recordOf(RATE_LIMITS, ({ wire, option }) => [wire, orNull(options[option])]),
+    ...recordOf(SPEND_WINDOWS, ({ wire, option }) => [wire, orNull(options[option])]),
   });
   return {
     ...given({ name, models: orNull(models), expires_at: orNull(expires), credits }),

@@ -2,6 +2,8 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { PreparedKeys } from '../admin/administration.ts';
 import { messageOf } from '../core/errors.ts';
+import { recordOf } from '../core/map-values.ts';
+import { LIMITS } from '../core/money/limits.ts';
 import { writePrivateFile } from '../store/private-files.ts';
 import { withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
@@ -21,11 +23,7 @@ const COLUMNS = {
   group: 'group',
   credits: 'credits',
   models: 'models',
-  requests_per_minute: 'rpm',
-  tokens_per_minute: 'tpm',
-  spend_per_day: 'spendPerDay',
-  spend_per_week: 'spendPerWeek',
-  spend_per_month: 'spendPerMonth',
+  ...recordOf(LIMITS, ({ wire, option }) => [wire, option]),
   expires_at: 'expires',
 } as const satisfies Readonly<Record<string, keyof KeyOptions>>;
 type ColumnName = keyof typeof COLUMNS;

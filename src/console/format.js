@@ -10,6 +10,11 @@ export function formatCount(count) {
   return COUNT.format(count);
 }
 
+/** @param {string} name Of a field. @returns {string} `Requests per minute` */
+export function inWords(name) {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
+}
+
 /** @param {number} count @returns {string} `12.3K`, where there is little room */
 export function formatShort(count) {
   return SHORT.format(count);

@@ -1,5 +1,5 @@
 import { byId, element, showFacts, timeElement } from './dom.js';
-import { formatCount, formatCredits, priceRows } from './format.js';
+import { formatCount, formatCredits, inWords, priceRows } from './format.js';
 
 /** @import { OwnGroup, OwnKey, OwnLimit } from '../contract/types.ts' */
 /** @import { Fact } from './dom.js' */
@@ -42,22 +42,17 @@ function describeAccount({ balance, held, spent, rate_limits, spend_limits, mode
   return [
     ['Balance', balance === null ? null : money(balance)],
     ['Reserved for running requests', held === 0 ? null : money(held)],
-    ['Spent today', money(spent.today)],
-    ['Spent this week', money(spent.this_week)],
-    ['Spent this month', money(spent.this_month)],
-    ['Requests per minute', limitElement('Requests per minute', rate_limits.requests_per_minute, formatCount)],
-    ['Tokens per minute', limitElement('Tokens per minute', rate_limits.tokens_per_minute, formatCount)],
-    ['Spending per day', limitElement('Spending per day', spend_limits.per_day, money)],
-    ['Spending per week', limitElement('Spending per week', spend_limits.per_week, money)],
-    ['Spending per month', limitElement('Spending per month', spend_limits.per_month, money)],
+    ...Object.entries(spent).map(([now, micro]) => /** @type {const} */ ([inWords(`spent_${now}`), money(micro)])),
+    ...Object.entries(rate_limits).map(([name, limit]) => limitFact(inWords(name), limit, formatCount)),
+    ...Object.entries(spend_limits).map(([per, limit]) => limitFact(inWords(`spending_${per}`), limit, money)),
     ['Models', models === null ? null : models.join(', ')],
     ['Expires', expires_at === null ? null : timeElement(expires_at)],
   ];
 }
 
-/** @param {string} name @param {OwnLimit} limit @param {(value: number) => string} format */
-function limitElement(name, limit, format) {
-  if (limit === null) return null;
+/** @type {(name: string, limit: OwnLimit, format: (value: number) => string) => Fact} */
+function limitFact(name, limit, format) {
+  if (limit === null) return [name, null];
   const { remaining } = limit;
   const left = `${format(remaining)} of ${format(limit.limit)} left`;
   const meter = element('meter', {
@@ -69,7 +64,7 @@ function limitElement(name, limit, format) {
     'aria-label': name,
   });
   const opens = element('span', { class: 'muted small' }, 'resets ', timeElement(limit.resets_at, 'short'), ' UTC');
-  return element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []));
+  return [name, element('span', { class: 'limit' }, left, meter, ...(remaining < limit.limit ? [opens] : []))];
 }
 
 /** @param {string[]} row */

@@ -3,6 +3,7 @@
  * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
  */
 
+import { SPEND_WINDOWS, type SpendWindow } from '../core/money/limits.ts';
 import {
   Counter,
   Gauge,
@@ -186,7 +187,9 @@ export interface ReachedReading {
   readonly count: number;
 }
 
-type FundsKind = 'credits' | 'day' | 'week' | 'month';
+type FundsKind = 'credits' | SpendWindow['per'];
+
+const ANY_WINDOW = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(SPEND_WINDOWS.map(({ per }) => per));
 
 export interface AlertCount {
   readonly type: string;
@@ -284,7 +287,7 @@ function addCounter<Label extends string>(
 function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
   addGauge(registry, {
     name: 'responses_gateway_group_funds_used_ratio',
-    help: 'How much of the credits, or of the spend limit of this day, week or month, a group has used; 1 is all.',
+    help: `How much of the credits, or of the spend limit of this ${ANY_WINDOW}, a group has used; 1 is all.`,
     labelNames: ['group', 'of'],
     // All processes read the same database.
     aggregator: 'max',

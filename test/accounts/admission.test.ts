@@ -1,3 +1,4 @@
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { expect } from 'chai';
 import { ADMIT_ALL, createAdmission, isLimited, type Admission, type Ask } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rates.ts';
@@ -8,7 +9,7 @@ import { createPrices } from '../../src/core/money/pricing.ts';
 import type { RateStanding } from '../../src/core/money/rates.ts';
 import { UTC } from '../../src/core/time.ts';
 import { createCalendar } from '../../src/core/books/calendar.ts';
-import type { KeyLimits, StoredKey } from '../../src/core/books/keys.ts';
+import type { StoredKey } from '../../src/core/books/keys.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { newGroupId, newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
@@ -283,7 +284,7 @@ describe('the admission of managed keys', () => {
         key: keyWith({
           group: newStoredGroup({
             groupId: GROUP_ID,
-            spentTodayMicro: 1,
+            daySpentMicro: 1,
             limits: { ...NO_LIMITS, spendPerDayMicro: 2999 },
           }),
         }),
@@ -313,17 +314,14 @@ describe('the admission of managed keys', () => {
       },
       {
         refused: 'spend_limit_exceeded',
-        key: keyWith(
-          { spentTodayMicro: 500, heldMicro: 200 },
-          { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 },
-        ),
+        key: keyWith({ daySpentMicro: 500, heldMicro: 200 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 }),
         said:
           'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD is ' +
           'left until 2026-11-22T00:00:00.000Z.',
       },
       {
         refused: 'spend_limit_exceeded',
-        key: keyWith({ spentThisMonthMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
+        key: keyWith({ monthSpentMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
         said:
           'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD is ' +
           'left until 2026-12-01T00:00:00.000Z.',
@@ -331,7 +329,7 @@ describe('the admission of managed keys', () => {
       {
         refused: 'spend_limit_exceeded',
         key: keyWith(
-          { today: createCalendar(UTC).at(Date.UTC(2026, 11, 31)), spentThisWeekMicro: 900, spentThisMonthMicro: 900 },
+          { today: createCalendar(UTC).at(Date.UTC(2026, 11, 31)), weekSpentMicro: 900, monthSpentMicro: 900 },
           { spendPerWeekMicro: 1000, spendPerMonthMicro: 2000 },
         ),
         said:

@@ -4,7 +4,7 @@ import { createCalendar } from '../../src/core/books/calendar.ts';
 import { newStoredKey } from '../support/keys.ts';
 
 describe('spendWindowsOf', () => {
-  const key = newStoredKey({ spentTodayMicro: 10, spentThisWeekMicro: 60, spentThisMonthMicro: 200, heldMicro: 5 });
+  const key = newStoredKey({ daySpentMicro: 10, weekSpentMicro: 60, monthSpentMicro: 200, heldMicro: 5 });
   const limits = { ...key.limits, spendPerDayMicro: 100, spendPerWeekMicro: 120, spendPerMonthMicro: 150 };
 
   it('counts what is held as spent, and shows a debt', () => {

@@ -17,11 +17,11 @@ const ACCOUNT: AccountSpending = {
   fundedAtMs: 7,
   leftMicro: 25,
   spendPerDayMicro: 50,
-  spentTodayMicro: 10,
+  daySpentMicro: 10,
   spendPerWeekMicro: 200,
-  spentThisWeekMicro: 60,
+  weekSpentMicro: 60,
   spendPerMonthMicro: 1000,
-  spentThisMonthMicro: 990,
+  monthSpentMicro: 990,
   today: createCalendar(UTC).at(NOON_MS),
 };
 

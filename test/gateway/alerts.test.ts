@@ -46,7 +46,7 @@ describe('the alerts of a gateway', () => {
     const { groupId, name } = await gateway.store.createGroup(newGroupDraft({ limits }));
     const { secret } = await gateway.issue({ groupId });
     const caller = callerOf(gateway.url, secret);
-    const spent = async () => (await gateway.store.findGroup(groupId))?.spentTodayMicro ?? 0;
+    const spent = async () => (await gateway.store.findGroup(groupId))?.daySpentMicro ?? 0;
     while ((await spent()) < 160) {
       const before = await spent();
       await caller.create({ model: 'm', input: 'Hello', max_output_tokens: 1 });

@@ -144,8 +144,8 @@ describe('the limits of a managed key', () => {
       expect(await gateway.store.findKey(key.keyId)).to.include({
         balanceMicro: 10_000 - 3 * COST_MICRO,
         heldMicro: 0,
-        spentTodayMicro: 2 * COST_MICRO,
-        spentThisMonthMicro: 3 * COST_MICRO,
+        daySpentMicro: 2 * COST_MICRO,
+        monthSpentMicro: 3 * COST_MICRO,
       });
     });
   });

@@ -1,7 +1,8 @@
 /** What every engine promises about holds and charges; called by the tests of each. */
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/core/books/keys.ts';
+import type { KeyDraft, LedgerEntry } from '../../src/core/books/keys.ts';
 import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
@@ -32,7 +33,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       it('holds what it may cost, until its end', async () => {
         const keyId = await makeKey({ creditsMicro: 100 });
         const { requestId } = await accepted({ hold: newHold(keyId, 30), createdAtMs: 7 });
-        expect(await fundsOf(keyId)).to.include({ balanceMicro: 70, heldMicro: 30, spentTodayMicro: 0 });
+        expect(await fundsOf(keyId)).to.include({ balanceMicro: 70, heldMicro: 30, daySpentMicro: 0 });
         expect((await ledgerOf(keyId))[0]).to.include({ kind: 'reserve', amountMicro: -30, requestId, createdAtMs: 7 });
       });
 
@@ -50,7 +51,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           const spent = costMicro ?? 0;
           expect(await store.find(CALLER, requestId)).to.have.property('costMicro', costMicro);
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 100 - spent, heldMicro: 0 });
-          expect(await fundsOf(keyId)).to.include({ spentTodayMicro: spent, spentThisMonthMicro: spent });
+          expect(await fundsOf(keyId)).to.include({ daySpentMicro: spent, monthSpentMicro: spent });
           const made = (await ledgerOf(keyId)).filter(({ kind }) => kind === 'release' || kind === 'settle');
           expect(Object.fromEntries(made.map(({ kind, amountMicro }) => [kind, amountMicro]))).to.deep.equal(entries);
           for (const entry of made) expect(entry).to.include({ requestId, createdAtMs: NOON_MS });
@@ -67,7 +68,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           store.recover(),
         ]);
         await store.finish(requestId, ended({ costMicro: 40 }));
-        expect(await fundsOf(keyId)).to.include({ balanceMicro: 90, heldMicro: 0, spentTodayMicro: 10 });
+        expect(await fundsOf(keyId)).to.include({ balanceMicro: 90, heldMicro: 0, daySpentMicro: 10 });
         await expectToAddUp(keyId);
       });
 
@@ -79,7 +80,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           store.discard(requestId),
           store.finish(requestId, ended({ costMicro: 10 })),
         ]);
-        expect(await fundsOf(keyId)).to.include({ balanceMicro: 100, heldMicro: 0, spentTodayMicro: 0 });
+        expect(await fundsOf(keyId)).to.include({ balanceMicro: 100, heldMicro: 0, daySpentMicro: 0 });
         await expectToAddUp(keyId);
       });
 
@@ -131,7 +132,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
           await expectToAddUp(keyId);
         }
         expect(balances).to.deep.equal([-30, -50, -50, -50]);
-        expect(await fundsOf(keyId), 'what it has cost').to.include({ spentTodayMicro: MAX, spentThisMonthMicro: MAX });
+        expect(await fundsOf(keyId), 'what it has cost').to.include({ daySpentMicro: MAX, monthSpentMicro: MAX });
       });
 
       it('is charged in full once there are credits for it', async () => {
@@ -160,7 +161,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         const { requestId } = await accepted({ hold: newHold(keyId, 30) });
         expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 30 });
         await store.finish(requestId, ended({ costMicro: 12 }));
-        expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 0, spentTodayMicro: 12 });
+        expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 0, daySpentMicro: 12 });
         expect(await ledgerOf(keyId)).to.deep.equal([]);
       });
 
@@ -247,7 +248,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       await expectToAddUp(keyId);
       await store.credit(keyId, end);
       await store.finish(requestId, ended({ costMicro: 12 }));
-      expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 0, spentTodayMicro: 12 });
+      expect(await fundsOf(keyId)).to.include({ balanceMicro: null, heldMicro: 0, daySpentMicro: 12 });
     });
 
     describe('accept', () => {
@@ -408,9 +409,9 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       });
 
       const windows = [
-        { what: 'day', limit: 'spendPerDayMicro', endMs: DAY_END_MS, shown: 'spentTodayMicro' },
-        { what: 'week', limit: 'spendPerWeekMicro', endMs: WEEK_END_MS, shown: 'spentThisWeekMicro' },
-        { what: 'month', limit: 'spendPerMonthMicro', endMs: MONTH_END_MS, shown: 'spentThisMonthMicro' },
+        { what: 'day', limit: 'spendPerDayMicro', endMs: DAY_END_MS, shown: 'daySpentMicro' },
+        { what: 'week', limit: 'spendPerWeekMicro', endMs: WEEK_END_MS, shown: 'weekSpentMicro' },
+        { what: 'month', limit: 'spendPerMonthMicro', endMs: MONTH_END_MS, shown: 'monthSpentMicro' },
       ] as const;
       for (const { what, limit, endMs, shown } of windows) {
         it(`of a ${what} begins anew with the first millisecond of the next ${what}`, async () => {
@@ -457,7 +458,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         await spend(keyId, 60);
         await spend(keyId, 30, NOON_MS + 86_400_000);
         clock.nowMs = NOON_MS + 86_400_000;
-        expect(await fundsOf(keyId)).to.include({ spentTodayMicro: 30, spentThisMonthMicro: 90 });
+        expect(await fundsOf(keyId)).to.include({ daySpentMicro: 30, monthSpentMicro: 90 });
         expect(await codeAt(keyId, 11, clock.nowMs)).to.equal('spend_limit_exceeded');
       });
 
@@ -476,9 +477,9 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
       await spend(keyId, 10);
       const running = await accepted({ hold: newHold(keyId, 30) });
       await store.rotateKey(keyId, { hash: ['another'], prefix: 'sk-xyz' }, 9);
-      expect(await fundsOf(keyId)).to.include({ balanceMicro: 60, heldMicro: 30, spentTodayMicro: 10 });
+      expect(await fundsOf(keyId)).to.include({ balanceMicro: 60, heldMicro: 30, daySpentMicro: 10 });
       await store.finish(running.requestId, ended({ costMicro: 5 }));
-      expect(await fundsOf(keyId)).to.include({ balanceMicro: 85, heldMicro: 0, spentTodayMicro: 15 });
+      expect(await fundsOf(keyId)).to.include({ balanceMicro: 85, heldMicro: 0, daySpentMicro: 15 });
     });
 
     describe('prune', () => {

@@ -178,7 +178,7 @@ async function expectToAddUp(world: World, keyId: KeyId): Promise<void> {
   const { store } = world;
   const { spent, isPrepaid } = sumsOf(world, keyId);
   const stored = await store.findKey(keyId);
-  expect(stored).to.include({ heldMicro: heldOf(world, keyId), spentThisMonthMicro: spent });
+  expect(stored).to.include({ heldMicro: heldOf(world, keyId), monthSpentMicro: spent });
   expect(stored).to.have.property('balanceMicro', isPrepaid ? balanceOf(world, keyId) : null);
   const ledger = await store.listLedger(keyId, { limit: 1000 });
   const sum = ledger?.entries.reduce((sum, { amountMicro }) => sum + amountMicro, 0);

@@ -1,11 +1,12 @@
 /** What every engine promises about groups of keys; called by the tests of each. */
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { UTC } from '../../src/core/time.ts';
 import { createCalendar } from '../../src/core/books/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
-import type { GroupDraft, KeyDraft, KeyLimits, LedgerEntry, StoredGroup } from '../../src/core/books/keys.ts';
+import type { GroupDraft, KeyDraft, LedgerEntry, StoredGroup } from '../../src/core/books/keys.ts';
 import type { Acceptance, RecordDraft, Store } from '../../src/core/books/store.ts';
 import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { NO_LIMITS, newGroupDraft, newGroupId, newHold, newKeyDraft } from '../support/keys.ts';
@@ -40,9 +41,9 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
           isDisabled: false,
           balanceMicro: creditsMicro,
           heldMicro: 0,
-          spentTodayMicro: 0,
-          spentThisWeekMicro: 0,
-          spentThisMonthMicro: 0,
+          daySpentMicro: 0,
+          weekSpentMicro: 0,
+          monthSpentMicro: 0,
           today: createCalendar(UTC).at(clock.nowMs),
         };
         expect(await store.createGroup(draft)).to.deep.equal(made);
@@ -169,7 +170,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         expect(await store.findKey(keyId)).to.include({ balanceMicro: 20, heldMicro: 30 });
         expect(await store.findGroup(groupId)).to.include({ balanceMicro: 70, heldMicro: 30 });
         await store.finish(requestId, ended(12));
-        const funds = { heldMicro: 0, spentTodayMicro: 12, spentThisMonthMicro: 12 };
+        const funds = { heldMicro: 0, daySpentMicro: 12, monthSpentMicro: 12 };
         expect(await store.findKey(keyId)).to.include({ balanceMicro: 38, ...funds });
         expect(await store.findGroup(groupId)).to.include({ balanceMicro: 88, ...funds });
         expect(await ledgerOf(groupId)).to.deep.equal(['settle -12', 'release 30', 'reserve -30', 'grant 100']);
@@ -180,8 +181,8 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         const keyId = await makeKey(groupId, { creditsMicro: 50 });
         const { requestId } = await accepted(keyId, 30);
         await store.finish(requestId, ended(95));
-        expect(await store.findKey(keyId)).to.include({ balanceMicro: -30, spentTodayMicro: 95 });
-        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 5, spentTodayMicro: 95 });
+        expect(await store.findKey(keyId)).to.include({ balanceMicro: -30, daySpentMicro: 95 });
+        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 5, daySpentMicro: 95 });
         expect(await ledgerOf(groupId)).to.include('settle -95');
       });
 
@@ -190,7 +191,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         const keyId = await makeKey(groupId);
         const { requestId } = await accepted(keyId, 30);
         await store.discard(requestId);
-        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 100, heldMicro: 0, spentTodayMicro: 0 });
+        expect(await store.findGroup(groupId)).to.include({ balanceMicro: 100, heldMicro: 0, daySpentMicro: 0 });
         expect(await store.findKey(keyId)).to.include({ heldMicro: 0 });
       });
 
@@ -359,7 +360,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
           expect((await store.findKey(keyId))?.gateway).to.deep.equal(await store.findGroup(WHOLE_GATEWAY));
         }
         await store.finish(first.requestId, ended(5));
-        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 30, spentThisWeekMicro: 5 });
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 30, weekSpentMicro: 5 });
         expect(await store.accept(draftOf(member, 66))).to.deep.equal(refused);
         await accepted(member, 65);
         expect(await store.deleteGroup(WHOLE_GATEWAY)).to.equal('deleted');
@@ -373,11 +374,11 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         await spend(keyId, 7, 'm', clock.nowMs);
         const running = await accepted(keyId, 20);
         await capOf({ spendPerDayMicro: 100 });
-        const spent = { spentTodayMicro: 7, spentThisWeekMicro: 11, spentThisMonthMicro: 11 };
+        const spent = { daySpentMicro: 7, weekSpentMicro: 11, monthSpentMicro: 11 };
         expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 20, ...spent });
         expect(tell(await store.accept(draftOf(keyId, 74)))).to.equal('spend_limit_exceeded of the group');
         await store.finish(running.requestId, newOutcome({ completedAtMs: clock.nowMs, costMicro: 3 }));
-        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 10 });
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, daySpentMicro: 10 });
       });
 
       it('holds nothing more of a key that was deleted, and is charged what it has cost', async () => {
@@ -387,7 +388,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
         await store.deleteKey(keyId);
         await store.finish(ends.requestId, ended(9));
         await store.discard(goes.requestId);
-        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 9 });
+        expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, daySpentMicro: 9 });
       });
 
       it('refuses every key while it is disabled', async () => {
@@ -427,7 +428,7 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
             await running[60];
             await capOf({ spendPerDayMicro: 1e6 });
             await Promise.all(running);
-            expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, spentTodayMicro: 400 });
+            expect(await store.findGroup(WHOLE_GATEWAY)).to.include({ heldMicro: 0, daySpentMicro: 400 });
           } finally {
             await other.close();
           }

@@ -68,7 +68,7 @@ export function describeOldDatabases(
         const { keyId, requestId } = await write(database);
         store = await database.open();
         expect(await store.find([keyId], requestId)).to.include({ status: 'succeeded', model: 'm', costMicro: 30 });
-        expect(await store.findKey(keyId)).to.include({ group: null, balanceMicro: 100, spentTodayMicro: 0 });
+        expect(await store.findKey(keyId)).to.include({ group: null, balanceMicro: 100, daySpentMicro: 0 });
         const listed = await store.listSpending({ of: 'keys', percent: 0, limit: 5 });
         expect(listed.map(({ id, fundedMicro }) => ({ id, fundedMicro }))).to.deep.equal([
           { id: keyId, fundedMicro: 100 },

@@ -1,8 +1,9 @@
 /** What every engine promises about requests and tokens per minute; called by the tests of each. */
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { RateCorrection } from '../../src/core/money/rates.ts';
-import type { KeyDraft, KeyLimits } from '../../src/core/books/keys.ts';
+import type { KeyDraft } from '../../src/core/books/keys.ts';
 import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';

@@ -117,7 +117,7 @@ export function describeRecovery(name: string, engine: EngineUnderTest): void {
       const next = await open();
       await Promise.all([store.recover(), next.recover()]);
       await next.close();
-      expect(await store.findKey(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, spentTodayMicro: 18 });
+      expect(await store.findKey(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, daySpentMicro: 18 });
       await expectToAddUp(keyId);
       const records = await Promise.all(drafts.map(({ requestId }) => store.find(CALLER, requestId)));
       expect(records.map((record) => [record?.status, record?.costMicro])).to.deep.equal([

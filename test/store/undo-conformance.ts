@@ -72,10 +72,10 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
       const draft = newPaidDraft();
       await acceptLate(draft, async () => {
         await recover();
-        expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, heldMicro: 0, spentTodayMicro: 7 });
+        expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, heldMicro: 0, daySpentMicro: 7 });
       });
       expect(await other.find(CALLER, draft.requestId)).to.equal(undefined);
-      const unused = { balanceMicro: 1000, heldMicro: 0, spentTodayMicro: 0, spentThisMonthMicro: 0 };
+      const unused = { balanceMicro: 1000, heldMicro: 0, daySpentMicro: 0, monthSpentMicro: 0 };
       expect(await other.findKey(keyId)).to.include(unused);
       expect(
         (await usage()).map(({ requests, failed, inputTokens, costMicro }) => [
@@ -114,7 +114,7 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
         expect(kind).to.equal('duplicate');
       });
       expect(await other.find(CALLER, draft.requestId)).to.include({ errorCode: 'gateway_interrupted', costMicro: 7 });
-      expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, spentTodayMicro: 7 });
+      expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, daySpentMicro: 7 });
     });
 
     it('stays cancelled when that was promised', async () => {

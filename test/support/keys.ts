@@ -1,9 +1,10 @@
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { UTC } from '../../src/core/time.ts';
 import { createCalendar } from '../../src/core/books/calendar.ts';
 import { randomBytes } from 'node:crypto';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';
-import type { GroupDraft, Hold, KeyDraft, KeyLimits, StoredGroup, StoredKey } from '../../src/core/books/keys.ts';
+import type { GroupDraft, Hold, KeyDraft, StoredGroup, StoredKey } from '../../src/core/books/keys.ts';
 
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
@@ -61,9 +62,9 @@ export function newStoredGroup(overrides: Partial<StoredGroup> = {}): StoredGrou
     balanceMicro: creditsMicro,
     isDisabled: false,
     heldMicro: 0,
-    spentTodayMicro: 0,
-    spentThisWeekMicro: 0,
-    spentThisMonthMicro: 0,
+    daySpentMicro: 0,
+    weekSpentMicro: 0,
+    monthSpentMicro: 0,
     today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     keys: 1,
     ...overrides,
@@ -79,9 +80,9 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
     balanceMicro: creditsMicro,
     isDisabled: false,
     heldMicro: 0,
-    spentTodayMicro: 0,
-    spentThisWeekMicro: 0,
-    spentThisMonthMicro: 0,
+    daySpentMicro: 0,
+    weekSpentMicro: 0,
+    monthSpentMicro: 0,
     today: createCalendar(UTC).at(Date.UTC(2026, 10, 21, 12)),
     formerUntilMs: null,
     lastUsedAtMs: null,

@@ -6,6 +6,7 @@
  *     const reply = await callerOf(gateway.url, secret).create({ model: 'm', input: 'Hello' });
  */
 
+import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { issueSecret } from '../../src/accounts/keys.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import type { TestSettings } from './settings.ts';
-import type { KeyDraft, KeyLimits, StoredKey } from '../../src/core/books/keys.ts';
+import type { KeyDraft, StoredKey } from '../../src/core/books/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/core/books/store.ts';
 import { openGateway, type TestGateway } from './gateway.ts';

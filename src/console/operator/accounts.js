@@ -1,7 +1,7 @@
 /** What keys and groups have in common: both have credits, limits, models and an expiry. */
 
 import { element, timeElement } from '../dom.js';
-import { formatAmount, formatCount } from '../format.js';
+import { formatAmount, formatCount, inWords } from '../format.js';
 import { accountsOf } from './suggest.js';
 import { toField, toSeconds } from './times.js';
 
@@ -12,14 +12,21 @@ import { toField, toSeconds } from './times.js';
 
 /** @typedef {AdminKey | AdminGroup} Account */
 
+/** As `core/money/limits.ts` has them. */
+const SPEND_WINDOWS = /** @type {const} */ ([
+  { per: 'day', now: 'today' },
+  { per: 'week', now: 'this_week' },
+  { per: 'month', now: 'this_month' },
+]);
+
+/** @type {(name: string, label: string) => Field} */
+const limitField = (name, label) => ({ name: `limits.${name}`, label: inWords(label), kind: 'number' });
+
 /** @type {readonly Field[]} */
 const LIMIT_FIELDS = [
   { name: 'models', label: 'Models', kind: 'lines', hint: 'One name or pattern (*) per line. Empty: all.' },
-  { name: 'limits.requests_per_minute', label: 'Requests per minute', kind: 'number' },
-  { name: 'limits.tokens_per_minute', label: 'Tokens per minute', kind: 'number' },
-  { name: 'limits.spend_per_day', label: 'Spending per day', kind: 'number' },
-  { name: 'limits.spend_per_week', label: 'Spending per week', kind: 'number' },
-  { name: 'limits.spend_per_month', label: 'Spending per month', kind: 'number' },
+  ...['requests', 'tokens'].map((what) => limitField(`${what}_per_minute`, `${what}_per_minute`)),
+  ...SPEND_WINDOWS.map(({ per }) => limitField(`spend_per_${per}`, `spending_per_${per}`)),
   { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', hint: 'Empty: never.' },
 ];
 /** @type {Field} */
@@ -57,11 +64,7 @@ export function toValues(account) {
     name,
     ...(account.object === 'key' && { group: account.group?.name ?? '' }),
     models: models?.join('\n') ?? '',
-    'limits.requests_per_minute': String(limits.requests_per_minute ?? ''),
-    'limits.tokens_per_minute': String(limits.tokens_per_minute ?? ''),
-    'limits.spend_per_day': limits.spend_per_day ?? '',
-    'limits.spend_per_week': limits.spend_per_week ?? '',
-    'limits.spend_per_month': limits.spend_per_month ?? '',
+    ...Object.fromEntries(Object.entries(limits).map(([name, value]) => [`limits.${name}`, String(value ?? '')])),
     expires_at: toField(expires_at),
   };
 }
@@ -114,33 +117,30 @@ export function amountOf(amount) {
 
 /** Returns the limits as one line. @param {Account} account */
 export function limitsOf({ limits }) {
-  const { requests_per_minute, tokens_per_minute, spend_per_day, spend_per_week, spend_per_month } = limits;
-  const set = [
-    requests_per_minute === null ? '' : `${formatCount(requests_per_minute)} requests/min`,
-    tokens_per_minute === null ? '' : `${formatCount(tokens_per_minute)} tokens/min`,
-    spend_per_day === null ? '' : `${formatAmount(spend_per_day)} a day`,
-    spend_per_week === null ? '' : `${formatAmount(spend_per_week)} a week`,
-    spend_per_month === null ? '' : `${formatAmount(spend_per_month)} a month`,
-  ].filter((limit) => limit !== '');
+  /** @type {readonly (readonly [string, string | number | null])[]} */
+  const all = Object.entries(limits);
+  const set = all.flatMap(([name, limit]) => {
+    const [what, per] = name.split('_per_', 2);
+    if (limit === null) return [];
+    return typeof limit === 'string' ? `${formatAmount(limit)} a ${per}` : `${formatCount(limit)} ${what}/min`;
+  });
   return set.length === 0 ? '–' : set.join(', ');
 }
 
 /** @type {(account: Account) => readonly Fact[]} */
 export function factsOf(account) {
   const { status, created_at, expires_at, models, balance, held } = account;
-  const { spent_today, spent_this_week, spent_this_month, day_ends_at, week_ends_at, month_ends_at } = account;
-  const { spend_per_day, spend_per_week, spend_per_month } = account.limits;
-  const ofLimit = (/** @type {string} */ spent, /** @type {string | null} */ limit, /** @type {number} */ endsAt) =>
-    limit === null
-      ? formatAmount(spent)
-      : element('span', {}, `${formatAmount(spent)} of ${formatAmount(limit)}, resets `, timeElement(endsAt), ' UTC');
+  const spent = SPEND_WINDOWS.map(({ per, now }) => {
+    const [amount, limit] = [formatAmount(account[`spent_${now}`]), account.limits[`spend_per_${per}`]];
+    const resets = timeElement(account[`${per}_ends_at`]);
+    const ofLimit = limit && element('span', {}, `${amount} of ${formatAmount(limit)}, resets `, resets, ' UTC');
+    return /** @type {const} */ ([inWords(`spent_${now}`), ofLimit ?? amount]);
+  });
   return [
     ['Status', statusElement(status)],
     ['Balance', balance === null ? 'not prepaid' : formatAmount(balance)],
     ['Reserved for running requests', Number(held) === 0 ? null : formatAmount(held)],
-    ['Spent today', ofLimit(spent_today, spend_per_day, day_ends_at)],
-    ['Spent this week', ofLimit(spent_this_week, spend_per_week, week_ends_at)],
-    ['Spent this month', ofLimit(spent_this_month, spend_per_month, month_ends_at)],
+    ...spent,
     ['Limits', limitsOf(account)],
     ['Models', models?.join(', ') ?? 'all'],
     ['Created', timeElement(created_at)],

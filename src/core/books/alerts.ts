@@ -1,4 +1,5 @@
 import type { CalendarDay } from './calendar.ts';
+import type { SpendLimits, Spent } from '../money/limits.ts';
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 
 export interface AlertStore {
@@ -21,7 +22,7 @@ export interface SpendingQuery {
 }
 
 /** An account that can be used: it is neither disabled nor expired. */
-export interface AccountSpending {
+export interface AccountSpending extends SpendLimits, Spent {
   readonly seq: number;
   readonly id: AccountId;
   readonly name: string;
@@ -32,12 +33,6 @@ export interface AccountSpending {
   readonly fundedAtMs: number;
   /** The credits now, with those that are held. */
   readonly leftMicro: number;
-  readonly spendPerDayMicro: number | null;
-  readonly spentTodayMicro: number;
-  readonly spendPerWeekMicro: number | null;
-  readonly spentThisWeekMicro: number;
-  readonly spendPerMonthMicro: number | null;
-  readonly spentThisMonthMicro: number;
   readonly today: CalendarDay;
 }
 

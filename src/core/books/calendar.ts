@@ -1,21 +1,16 @@
+import type { SpendWindow } from '../money/limits.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
-/** A day of a time zone, and the week and the month that it is in. It may have 23 or 25 hours. */
-export interface CalendarDay {
-  /** Counted from 1970. */
-  readonly day: number;
-  /** Begins with Monday; counted from 1970. */
-  readonly week: number;
-  /** Counted from the year 0. */
-  readonly month: number;
-  /** As yyyy-mm-dd. */
-  readonly date: string;
+/** A day of a time zone, and all that it is in. It may have 23 or 25 hours. */
+export type CalendarDay = Readonly<Record<SpendWindow['per'], Period>>;
+
+export interface Period {
+  /** One more than that of the period before. */
+  readonly number: number;
+  /** Such as yyyy-mm-dd for a day. */
+  readonly name: string;
   readonly startsAtMs: number;
   readonly endsAtMs: number;
-  readonly weekStartsAtMs: number;
-  readonly weekEndsAtMs: number;
-  readonly monthStartsAtMs: number;
-  readonly monthEndsAtMs: number;
 }
 
 export interface Calendar {
@@ -56,23 +51,23 @@ export function createCalendar(timeZone: string): Calendar {
     const [year, month, dateMs] = [date.getUTCFullYear(), date.getUTCMonth(), date.getTime()];
     const day = dateMs / DAY_MS;
     const monday = day - ((day + DAYS_TO_THURSDAY) % DAYS_OF_WEEK);
+    const week = (monday + DAYS_TO_THURSDAY) / DAYS_OF_WEEK;
+    const name = date.toISOString().slice(0, 'yyyy-mm-dd'.length);
+    const span = (fromMs: number, untilMs: number) => ({ startsAtMs: startOf(fromMs), endsAtMs: startOf(untilMs) });
     return {
-      day,
-      week: (monday + DAYS_TO_THURSDAY) / DAYS_OF_WEEK,
-      month: year * 12 + month,
-      date: date.toISOString().slice(0, 'yyyy-mm-dd'.length),
-      startsAtMs: startOf(dateMs),
-      endsAtMs: startOf(dateMs + DAY_MS),
-      weekStartsAtMs: startOf(monday * DAY_MS),
-      weekEndsAtMs: startOf((monday + DAYS_OF_WEEK) * DAY_MS),
-      monthStartsAtMs: startOf(Date.UTC(year, month)),
-      monthEndsAtMs: startOf(Date.UTC(year, month + 1)),
+      day: { number: day, name, ...span(dateMs, dateMs + DAY_MS) },
+      week: { number: week, name: String(week), ...span(monday * DAY_MS, (monday + DAYS_OF_WEEK) * DAY_MS) },
+      month: {
+        number: year * 12 + month,
+        name: name.slice(0, 'yyyy-mm'.length),
+        ...span(Date.UTC(year, month), Date.UTC(year, month + 1)),
+      },
     };
   }
 
   return {
     at(atMs) {
-      const isLatest = latest !== undefined && atMs >= latest.startsAtMs && atMs < latest.endsAtMs;
+      const isLatest = latest !== undefined && atMs >= latest.day.startsAtMs && atMs < latest.day.endsAtMs;
       latest = latest !== undefined && isLatest ? latest : dayAt(atMs);
       return latest;
     },

@@ -1,7 +1,8 @@
 import type { CalendarDay } from './calendar.ts';
 import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { StopSignal } from '../stop-signal.ts';
-import type { RateLimits, RateStanding } from '../money/rates.ts';
+import type { KeyLimits, Spent } from '../money/limits.ts';
+import type { RateStanding } from '../money/rates.ts';
 import type { Identity } from '../ids.ts';
 import { DAY_MS } from '../time.ts';
 
@@ -73,12 +74,6 @@ export interface KeySecret {
   readonly prefix: string;
 }
 
-export interface KeyLimits extends RateLimits {
-  readonly spendPerDayMicro: number | null;
-  readonly spendPerWeekMicro: number | null;
-  readonly spendPerMonthMicro: number | null;
-}
-
 export interface AccountDraft {
   readonly name: string;
   readonly createdAtMs: number;
@@ -107,7 +102,7 @@ export interface KeyChange extends GroupChange {
   readonly groupId?: GroupId | null;
 }
 
-export interface StoredAccount {
+export interface StoredAccount extends Spent {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
@@ -117,9 +112,6 @@ export interface StoredAccount {
   /** The sum of the ledger, without what is reserved. Null when the key is not prepaid. */
   readonly balanceMicro: number | null;
   readonly heldMicro: number;
-  readonly spentTodayMicro: number;
-  readonly spentThisWeekMicro: number;
-  readonly spentThisMonthMicro: number;
   /** When it was read, in the time zone of the spend limits. */
   readonly today: CalendarDay;
 }

@@ -1,10 +1,6 @@
 import type { AccountId } from '../../contract/ids.ts';
 import { MINUTE_MS } from '../time.ts';
-
-export interface RateLimits {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-}
+import type { RateLimits } from './limits.ts';
 
 /** The minutes are counted from 1970. */
 export interface RateCounts {

@@ -1,8 +1,10 @@
 import type { RequestHandler } from 'express';
 import type { LimitState, RateLimits, RateLimitState } from '../../accounts/rates.ts';
 import { mayUse } from '../../accounts/admission.ts';
-import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
+import { spendWindowsOf, type SpendRoom } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
+import { recordOf } from '../../core/map-values.ts';
+import { SPEND_WINDOWS } from '../../core/money/limits.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import { DAY_MS, toSeconds } from '../../core/time.ts';
 import type { AccountStore, StoredAccount, StoredGroup, StoredKey, UsageRow } from '../../core/books/keys.ts';
@@ -25,7 +27,7 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
     // The key of the caller may be a second old, so it is read again.
     const key = await accounts.findKey(caller.key.keyId);
     if (key === undefined) throw new ApiError('invalid_api_key');
-    const { startsAtMs: dayMs, monthStartsAtMs: fromMs } = key.today;
+    const [dayMs, fromMs] = [key.today.day.startsAtMs, key.today.month.startsAtMs];
     // Usage is counted by the hour, whose days are those of UTC.
     const per = [dayMs, fromMs].every((ms) => ms % DAY_MS === 0) ? 'day' : 'hour';
     const rows = await accounts.listUsage({ caller: caller.identity, fromMs, untilMs: atMs + 1, per });
@@ -70,24 +72,20 @@ function describeFunds(account: StoredAccount) {
     models: account.models === null ? null : [...account.models],
     balance: account.balanceMicro,
     held: account.heldMicro,
-    spent: {
-      today: account.spentTodayMicro,
-      this_week: account.spentThisWeekMicro,
-      this_month: account.spentThisMonthMicro,
-    },
+    spent: recordOf(SPEND_WINDOWS, ({ now, spent }) => [now, account[spent]]),
   };
 }
 
 function describeLimits(account: StoredAccount, rates: RateLimitState, atMs: number) {
   const windows = spendWindowsOf(account);
-  const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
+  const limitOf = (of: SpendRoom['per']): OwnLimit => toSpendLimit(windows.find(({ per }) => per === of));
   const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);
   return {
     rate_limits: {
       requests_per_minute: toRateLimit(rates.requests, resetsAt),
       tokens_per_minute: toRateLimit(rates.tokens, resetsAt),
     },
-    spend_limits: { per_day: limitOf('day'), per_week: limitOf('week'), per_month: limitOf('month') },
+    spend_limits: recordOf(SPEND_WINDOWS, ({ per }) => [`per_${per}`, limitOf(per)]),
   };
 }
 
@@ -100,7 +98,7 @@ function toRateLimit(state: LimitState | undefined, resetsAt: number): OwnLimit 
   return state === undefined ? null : { limit: state.limit, remaining: state.remaining, resets_at: resetsAt };
 }
 
-function toSpendLimit(window: SpendWindow | undefined): OwnLimit {
+function toSpendLimit(window: SpendRoom | undefined): OwnLimit {
   if (window === undefined) return null;
   const { limitMicro, leftMicro, endsAtMs } = window;
   return { limit: limitMicro, remaining: Math.max(0, leftMicro), resets_at: toSeconds(endsAtMs) };

@@ -52,24 +52,26 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
       const refused = refusalOf(payer, payer, hold, calendar.at(atMs));
       if (refused !== undefined) return { refused, ofGroup: groupOf(payer), rates: null };
     }
-    for (const payer of payers) {
-      if (hold.heldMicro > 0) funds.write(payer.seq, reserve(payer, hold.heldMicro));
+    const counted = count(payers, hold.tokens, atMs);
+    for (const payer of counted) {
+      if (hold.heldMicro > 0) funds.write(reserve(payer, hold.heldMicro));
       if (payer.balanceMicro === null) continue;
       funds.enter({ key: payer.seq, kind: 'reserve', amountMicro: -hold.heldMicro, requestId, createdAtMs: atMs });
     }
-    return { key: payers[0], rates: count(payers, hold.tokens, atMs) };
+    return { key: payers[0], rates: standingOfAll(counted, atMs) };
   }
 
   function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
     const payers = findUsable(keyId, tokens, atMs);
-    return 'refused' in payers ? payers : { refused: null, ofGroup: null, rates: count(payers, tokens, atMs) };
+    if ('refused' in payers) return payers;
+    return { refused: null, ofGroup: null, rates: standingOfAll(count(payers, tokens, atMs), atMs) };
   }
 
   function correctRate(record: BegunRow, correction: RateCorrection | null): void {
     if (correction === null) return;
     for (const account of payersOf(record)) {
       const counts = correctTokens(account, correction);
-      if (counts !== undefined) funds.count(account.seq, counts);
+      if (counts !== undefined) funds.write({ ...account, ...counts });
     }
   }
 
@@ -94,15 +96,14 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     return { refused: 'rate_limit_exceeded', ofGroup: groupOf(full), rates: standingOfAll(payers, atMs) };
   }
 
-  function count(payers: Payers, tokens: number, atMs: number): RateStanding | null {
-    const counted = payers.map((payer) => {
+  function count(payers: Payers, tokens: number, atMs: number): readonly Account[] {
+    return payers.map((payer) => {
       const atMsHere = payer.clockMs ?? atMs;
       if (standingOf(payer, atMsHere) === null) return payer;
-      const counts = countRequest(countsAt(payer, atMsHere), tokens);
-      funds.count(payer.seq, counts);
-      return { ...payer, ...counts };
+      const counted = { ...payer, ...countRequest(countsAt(payer, atMsHere), tokens) };
+      funds.write(counted);
+      return counted;
     });
-    return standingOfAll(counted, atMs);
   }
 
   function end(closed: RecordRow): void {
@@ -117,7 +118,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     for (const account of payersOf(record)) {
       const { seq: key, balanceMicro } = account;
       const settled = settle(account, { heldMicro: heldBy(account, heldMicro), costMicro, today: calendar.at(atMs) });
-      funds.write(key, settled.funds);
+      funds.write(settled.funds);
       if (balanceMicro === null) continue;
       const entry = { key, requestId: record.requestId, createdAtMs: atMs };
       funds.enter({ ...entry, kind: 'release', amountMicro: heldMicro });
@@ -134,7 +135,7 @@ export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Ope
     for (const account of payersOf(closed)) {
       const { seq: key, balanceMicro } = account;
       const refunded = refund(account, { costMicro, today: calendar.at(atMs) });
-      funds.write(key, refunded.funds);
+      funds.write(refunded.funds);
       if (balanceMicro === null) continue;
       funds.enter({ key, requestId, createdAtMs: atMs, kind: 'settle', amountMicro: refunded.refundedMicro });
     }

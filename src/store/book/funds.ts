@@ -1,23 +1,13 @@
 import type { CalendarDay } from '../../core/books/calendar.ts';
+import { SPEND_WINDOWS, type SpendLimits, type SpendWindow, type Spent } from '../../core/money/limits.ts';
+import { recordOf } from '../../core/map-values.ts';
 import type { Hold } from '../../core/books/keys.ts';
 
 /** The sums belong to the latest day, week and month that have a charge, as `CalendarDay` counts them. */
-export interface Funds {
+export interface Funds extends Spent, Readonly<Record<SpendWindow['per'], number>> {
   /** Reservations are already subtracted; null when the key is not prepaid. */
   readonly balanceMicro: number | null;
   readonly heldMicro: number;
-  readonly day: number;
-  readonly daySpentMicro: number;
-  readonly week: number;
-  readonly weekSpentMicro: number;
-  readonly month: number;
-  readonly monthSpentMicro: number;
-}
-
-export interface SpendLimits {
-  readonly spendPerDayMicro: number | null;
-  readonly spendPerWeekMicro: number | null;
-  readonly spendPerMonthMicro: number | null;
 }
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -29,22 +19,14 @@ export function checkAmount(amountMicro: number): void {
   }
 }
 
-interface Spent {
-  readonly dayMicro: number;
-  readonly weekMicro: number;
-  readonly monthMicro: number;
+/** Returns the charges of this day, its week and its month. */
+export function spentAt(funds: Funds, today: CalendarDay): Spent {
+  return recordOf(SPEND_WINDOWS, (window) => [window.spent, spentIn(funds, window, today)]);
 }
 
-/**
- * Returns the charges of this day, its week and its month. When the clock was set back, the latest ones
- * continue: otherwise the limits of a day could be used twice.
- */
-export function spentAt(funds: Funds, { day, week, month }: CalendarDay): Spent {
-  return {
-    dayMicro: funds.day >= day ? funds.daySpentMicro : 0,
-    weekMicro: funds.week >= week ? funds.weekSpentMicro : 0,
-    monthMicro: funds.month >= month ? funds.monthSpentMicro : 0,
-  };
+/** When the clock was set back, the latest charges continue: otherwise the limits of a day could be used twice. */
+function spentIn(funds: Funds, { per, spent }: SpendWindow, today: CalendarDay): number {
+  return funds[per] >= today[per].number ? funds[spent] : 0;
 }
 
 /** Returns why a hold cannot be taken; undefined when it can. Other holds count as spent. */
@@ -58,21 +40,16 @@ export function refusalOf(
   // A request that seems free may still cost something, unless its model has no price.
   const isForFunds = heldMicro > 0 || interruptedCostMicro !== null;
   if (balanceMicro < heldMicro || (isForFunds && balanceMicro <= 0)) return 'insufficient_credits';
-  const spent = spentAt(funds, today);
-  const roomMicro = Math.min(
-    roomOf(limits.spendPerDayMicro, spent.dayMicro),
-    roomOf(limits.spendPerWeekMicro, spent.weekMicro),
-    roomOf(limits.spendPerMonthMicro, spent.monthMicro),
-  );
+  let roomMicro = MAX;
+  for (const window of SPEND_WINDOWS) {
+    const limitMicro = limits[window.limit];
+    if (limitMicro !== null) roomMicro = Math.min(roomMicro, limitMicro - spentIn(funds, window, today));
+  }
   return heldMicro > roomMicro - funds.heldMicro ? 'spend_limit_exceeded' : undefined;
 }
 
-function roomOf(limitMicro: number | null, spentMicro: number): number {
-  return limitMicro === null ? MAX : limitMicro - spentMicro;
-}
-
 /** Returns the funds with one more hold, which must not have been refused. */
-export function reserve(funds: Funds, heldMicro: number): Funds {
+export function reserve<Payer extends Funds>(funds: Payer, heldMicro: number): Payer {
   return {
     ...funds,
     balanceMicro: funds.balanceMicro === null ? null : funds.balanceMicro - heldMicro,
@@ -94,54 +71,61 @@ export interface Settlement extends Charge {
  * more than this hold, or than it owes already. So nobody spends more than their funds and one reservation, whatever backends count. Days, weeks and
  * months have the whole cost.
  */
-export function settle(
-  funds: Funds,
+export function settle<Payer extends Funds>(
+  funds: Payer,
   { heldMicro, costMicro, today }: Settlement,
-): { funds: Funds; chargedMicro: number } {
+): { funds: Payer; chargedMicro: number } {
   const { balanceMicro } = funds;
   const payableMicro = balanceMicro === null ? MAX : Math.max(heldMicro, balanceMicro + 2 * heldMicro);
   const chargedMicro = Math.min(costMicro, payableMicro);
-  const spent = spentAt(funds, today);
-  return {
-    chargedMicro,
-    funds: {
-      balanceMicro: balanceMicro === null ? null : balanceMicro + heldMicro - chargedMicro,
-      heldMicro: funds.heldMicro - heldMicro,
-      day: Math.max(funds.day, today.day),
-      daySpentMicro: Math.min(spent.dayMicro + costMicro, MAX),
-      week: Math.max(funds.week, today.week),
-      weekSpentMicro: Math.min(spent.weekMicro + costMicro, MAX),
-      month: Math.max(funds.month, today.month),
-      monthSpentMicro: Math.min(spent.monthMicro + costMicro, MAX),
-    },
+  const settled = {
+    ...funds,
+    balanceMicro: balanceMicro === null ? null : balanceMicro + heldMicro - chargedMicro,
+    heldMicro: funds.heldMicro - heldMicro,
   };
+  addSpent(settled, costMicro, today);
+  return { chargedMicro, funds: settled };
+}
+
+type Writable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
+
+function addSpent(funds: Writable<Funds>, costMicro: number, today: CalendarDay): void {
+  for (const window of SPEND_WINDOWS) {
+    const { per, spent } = window;
+    funds[spent] = Math.min(spentIn(funds, window, today) + costMicro, MAX);
+    funds[per] = Math.max(funds[per], today[per].number);
+  }
 }
 
 /**
  * Takes a charge back. A day, week or month that has ended keeps its sum. `refundedMicro` is less only at
  * the limit of the safe integers.
  */
-export function refund(funds: Funds, { costMicro, today }: Charge): { funds: Funds; refundedMicro: number } {
-  const { balanceMicro, heldMicro, day, daySpentMicro, week, weekSpentMicro, month, monthSpentMicro } = funds;
+export function refund<Payer extends Funds>(
+  funds: Payer,
+  { costMicro, today }: Charge,
+): { funds: Payer; refundedMicro: number } {
+  const { balanceMicro, heldMicro } = funds;
   const refundedMicro = Math.min(costMicro, MAX - heldMicro - (balanceMicro ?? 0));
-  const lessOf = (spentMicro: number): number => Math.max(0, spentMicro - refundedMicro);
-  return {
-    refundedMicro,
-    funds: {
-      ...funds,
-      balanceMicro: balanceMicro === null ? null : balanceMicro + refundedMicro,
-      daySpentMicro: day === today.day ? lessOf(daySpentMicro) : daySpentMicro,
-      weekSpentMicro: week === today.week ? lessOf(weekSpentMicro) : weekSpentMicro,
-      monthSpentMicro: month === today.month ? lessOf(monthSpentMicro) : monthSpentMicro,
-    },
-  };
+  const refunded = { ...funds, balanceMicro: balanceMicro === null ? null : balanceMicro + refundedMicro };
+  takeSpent(refunded, refundedMicro, today);
+  return { refundedMicro, funds: refunded };
+}
+
+function takeSpent(funds: Writable<Funds>, refundedMicro: number, today: CalendarDay): void {
+  for (const { per, spent } of SPEND_WINDOWS) {
+    if (funds[per] === today[per].number) funds[spent] = Math.max(0, funds[spent] - refundedMicro);
+  }
 }
 
 /**
  * Adds credits, which may be negative. A key that becomes prepaid pays `reservedMicro` for its
  * current holds. Throws RangeError when the balance would leave the safe integers.
  */
-export function credit(funds: Funds, amountMicro: number): { funds: Funds; reservedMicro: number } {
+export function credit<Payer extends Funds>(
+  funds: Payer,
+  amountMicro: number,
+): { funds: Payer; reservedMicro: number } {
   const reservedMicro = funds.balanceMicro === null ? funds.heldMicro : 0;
   const balanceMicro = (funds.balanceMicro ?? 0) + amountMicro - reservedMicro;
   // Holds return to the balance when their requests end without a cost.

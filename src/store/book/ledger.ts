@@ -21,11 +21,11 @@ export function addCredit(funding: Funding, account: Account, entry: CreditEntry
     // What runs returns nothing to a balance that is gone.
     funding.enter({ key, kind: 'release', amountMicro: heldMicro, note: END_NOTE, createdAtMs });
     funding.enter({ key, kind, amountMicro: -(balanceMicro + heldMicro), note, reference, createdAtMs });
-    funding.write(key, { ...account, balanceMicro: null });
+    funding.write({ ...account, balanceMicro: null });
     return 0;
   }
   const credited = credit(account, amountMicro);
-  funding.write(key, credited.funds);
+  funding.write(credited.funds);
   funding.enter({ key, kind, amountMicro, note, reference, createdAtMs });
   const reservedNote = 'held when it became prepaid';
   funding.enter({ key, kind: 'reserve', amountMicro: -credited.reservedMicro, note: reservedNote, createdAtMs });

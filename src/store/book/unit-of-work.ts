@@ -1,11 +1,13 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { LedgerEntry } from '../../core/books/keys.ts';
-import type { Funds, SpendLimits } from './funds.ts';
-import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
+import type { Funds } from './funds.ts';
+import { LIMITS, SPEND_WINDOWS, type KeyLimits } from '../../core/money/limits.ts';
+import type { RateCounts } from '../../core/money/rates.ts';
+import { selected } from '../rows/columns.ts';
 import type { RecordRow } from '../rows/records.ts';
 import { addSums, toUsageSum, type GroupUsageRow, type UsageSumRow } from '../rows/usage.ts';
 
-export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
+export interface Account extends Funds, KeyLimits, RateCounts {
   readonly id: AccountId;
   /** Negative for a group, so that keys and groups share the ledger. */
   readonly seq: number;
@@ -16,15 +18,20 @@ export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly clockMs?: number;
 }
 
-const FUND_COLUMNS = `is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
-  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", week,
-  week_spent_micro AS "weekSpentMicro", month,
-  month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_week_micro AS "spendPerWeekMicro", spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
-  tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
+/** What requests change. */
+export const COUNTED_FIELDS = [
+  'balanceMicro',
+  'heldMicro',
+  ...SPEND_WINDOWS.flatMap(({ per, spent }) => [per, spent]),
+  'minute',
+  'minuteRequests',
+  'minuteTokens',
+] as const satisfies readonly (keyof Account)[];
 
-export const KEY_ACCOUNT_COLUMNS = `seq, key_id AS id, group_id AS "groupId", ${FUND_COLUMNS}`;
-export const GROUP_ACCOUNT_COLUMNS = `-seq AS seq, group_id AS id, NULL AS "groupId", ${FUND_COLUMNS}`;
+const FIELDS = ['isDisabled', 'expiresAtMs', ...COUNTED_FIELDS, ...LIMITS.map(({ limit }) => limit)];
+
+export const KEY_ACCOUNT_COLUMNS = `seq, key_id AS id, group_id AS "groupId", ${selected(FIELDS)}`;
+export const GROUP_ACCOUNT_COLUMNS = `-seq AS seq, group_id AS id, NULL AS "groupId", ${selected(FIELDS)}`;
 
 export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
   readonly key: number;
@@ -35,8 +42,7 @@ type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> &
 export interface Funding {
   of(key: number): Account | undefined;
   find(id: AccountId): Account | undefined;
-  write(key: number, funds: Funds): void;
-  count(key: number, counts: RateCounts): void;
+  write(account: Account): void;
   enter(entry: NewEntry): void;
 }
 
@@ -102,11 +108,10 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     groupUsage.set(groupPlace, earlierOfGroup === undefined ? { ...sum, groupId } : addSums(earlierOfGroup, sum));
   }
 
-  function change(key: number, part: Funds | RateCounts): void {
-    const account = accounts.get(key);
-    if (account === undefined) throw new Error('the account of a key was changed before it was read');
-    accounts.set(key, { ...account, ...part });
-    changed.add(key);
+  function write(account: Account): void {
+    if (!accounts.has(account.seq)) throw new Error('the account of a key was changed before it was read');
+    accounts.set(account.seq, account);
+    changed.add(account.seq);
   }
 
   return {
@@ -119,8 +124,7 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
         if (account === undefined) missing.add(id);
         return account;
       },
-      write: change,
-      count: change,
+      write,
       enter(entry) {
         if (entry.amountMicro !== 0) entries.push({ requestId: null, note: '', reference: null, ...entry });
       },

@@ -1,3 +1,4 @@
+import { mapValues } from '../../core/map-values.ts';
 import type { AlertStore } from '../../core/books/alerts.ts';
 import { toSpending } from '../rows/alerts.ts';
 import type { BatchQueue } from '../queue/batch-queue.ts';
@@ -8,8 +9,7 @@ export function createAlertCalls(queue: BatchQueue, clock: () => number, calenda
     async listSpending({ beforeSeq = Number.MAX_SAFE_INTEGER, ...query }) {
       const nowMs = clock();
       const today = calendar.at(nowMs);
-      const { day, week, month } = today;
-      const step = { ...query, beforeSeq, nowMs, day, week, month };
+      const step = { ...query, beforeSeq, nowMs, ...mapValues(today, ({ number }) => number) };
       const rows = await queue.call(['listSpending', step], { isLookup: true, isList: true });
       return rows.map((row) => toSpending(row, today));
     },

@@ -2,12 +2,14 @@ import type { AccountId } from '../../contract/ids.ts';
 import { isGroupId, WHOLE_GATEWAY } from '../../core/ids.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import {
+  COUNTED_FIELDS,
   GROUP_ACCOUNT_COLUMNS,
   KEY_ACCOUNT_COLUMNS,
   openUnitOfWork,
   type Account,
   type OpenUnit,
 } from '../book/unit-of-work.ts';
+import { columnOf } from '../rows/columns.ts';
 import type { RecordRow } from '../rows/records.ts';
 import { SETTLED_HOURS } from '../rows/usage-rollups.ts';
 import { countedName, USAGE_SUMS, type UsageSumRow } from '../rows/usage.ts';
@@ -48,12 +50,7 @@ const LOCK_GROUPS: Statement = {
     ORDER BY groups.seq FOR NO KEY UPDATE`,
 };
 
-const FUNDS = `balance_micro = (f->>'balanceMicro')::bigint, held_micro = (f->>'heldMicro')::bigint,
-      day = (f->>'day')::bigint, day_spent_micro = (f->>'daySpentMicro')::bigint,
-      week = (f->>'week')::bigint, week_spent_micro = (f->>'weekSpentMicro')::bigint,
-      month = (f->>'month')::bigint, month_spent_micro = (f->>'monthSpentMicro')::bigint,
-      minute = (f->>'minute')::bigint, minute_requests = (f->>'minuteRequests')::bigint,
-      minute_tokens = (f->>'minuteTokens')::bigint
+const FUNDS = `${COUNTED_FIELDS.map((field) => `${columnOf(field)} = (f->>'${field}')::bigint`).join(', ')}
     FROM jsonb_array_elements($1::jsonb) AS f`;
 
 const WRITE_FUNDS: Statement = {

@@ -1,16 +1,16 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { CalendarDay } from '../../core/books/calendar.ts';
 import type { AccountSpending } from '../../core/books/alerts.ts';
-import { spentAt, type Funds, type SpendLimits } from '../book/funds.ts';
+import { recordOf } from '../../core/map-values.ts';
+import { SPEND_WINDOWS, type SpendLimits, type SpendWindow } from '../../core/money/limits.ts';
+import { spentAt, type Funds } from '../book/funds.ts';
+import { columnOf, selected } from './columns.ts';
 
-export interface SpendingStep {
+export interface SpendingStep extends Readonly<Record<SpendWindow['per'], number>> {
   readonly of: 'keys' | 'groups';
   readonly percent: number;
   readonly beforeSeq: number;
   readonly limit: number;
-  readonly day: number;
-  readonly week: number;
-  readonly month: number;
   readonly nowMs: number;
 }
 
@@ -44,10 +44,8 @@ export interface ClaimRow {
   readonly validFromMs: number;
 }
 
-const FUNDS = `balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro",
-  week, week_spent_micro AS "weekSpentMicro", month, month_spent_micro AS "monthSpentMicro",
-  spend_per_day_micro AS "spendPerDayMicro", spend_per_week_micro AS "spendPerWeekMicro",
-  spend_per_month_micro AS "spendPerMonthMicro", funded_micro AS "fundedMicro", funded_at_ms AS "fundedAtMs"`;
+const SPENDING = SPEND_WINDOWS.flatMap(({ per, spent, limit }) => [per, spent, limit]);
+const FUNDS = selected(['balanceMicro', 'heldMicro', ...SPENDING, 'fundedMicro', 'fundedAtMs']);
 
 export const SPENDING_COLUMNS = {
   keys: `seq, key_id AS id, name, group_id AS "groupId",
@@ -60,22 +58,20 @@ export const SPENDING_CONDITION = spendingCondition();
 
 function spendingCondition(): string {
   const percent = 'CAST(:percent AS BIGINT)';
+  const windows = SPEND_WINDOWS.map(({ per, ...window }) => {
+    const [limit, spent] = [columnOf(window.limit), columnOf(window.spent)];
+    return `OR (${limit} > 0
+        AND CASE WHEN ${per} >= :${per} THEN ${spent} ELSE 0 END * 100 >= ${limit} * ${percent})`;
+  });
   return `is_disabled = 0 AND (expires_at_ms IS NULL OR expires_at_ms > :nowMs) AND (
       (balance_micro IS NOT NULL AND funded_micro > 0
         AND (balance_micro + held_micro) * 100 <= funded_micro * (100 - ${percent}))
-      OR (spend_per_day_micro > 0
-        AND CASE WHEN day >= :day THEN day_spent_micro ELSE 0 END * 100 >= spend_per_day_micro * ${percent})
-      OR (spend_per_week_micro > 0
-        AND CASE WHEN week >= :week THEN week_spent_micro ELSE 0 END * 100 >= spend_per_week_micro * ${percent})
-      OR (spend_per_month_micro > 0
-        AND CASE WHEN month >= :month THEN month_spent_micro ELSE 0 END * 100 >= spend_per_month_micro * ${percent}))`;
+      ${windows.join(' ')})`;
 }
 
 /** Returns what the account has spent on this day, in its week and in its month. */
 export function toSpending(row: SpendingRow, today: CalendarDay): AccountSpending {
   const { seq, id, name, groupId, groupName, balanceMicro, heldMicro } = row;
-  const { spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = row;
-  const spent = spentAt(row, today);
   return {
     seq,
     id,
@@ -85,12 +81,8 @@ export function toSpending(row: SpendingRow, today: CalendarDay): AccountSpendin
     fundedMicro: balanceMicro === null ? null : row.fundedMicro,
     fundedAtMs: row.fundedAtMs ?? 0,
     leftMicro: (balanceMicro ?? 0) + heldMicro,
-    spendPerDayMicro,
-    spentTodayMicro: spent.dayMicro,
-    spendPerWeekMicro,
-    spentThisWeekMicro: spent.weekMicro,
-    spendPerMonthMicro,
-    spentThisMonthMicro: spent.monthMicro,
+    ...recordOf(SPEND_WINDOWS, ({ limit }) => [limit, row[limit]]),
+    ...spentAt(row, today),
     today,
   };
 }

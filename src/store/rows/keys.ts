@@ -6,12 +6,14 @@ import type {
   GroupDraft,
   KeyChange,
   KeyDraft,
-  KeyLimits,
   StoredAccount,
   StoredGroup,
   StoredKey,
 } from '../../core/books/keys.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import { recordOf } from '../../core/map-values.ts';
+import { LIMITS, SPEND_WINDOWS, type KeyLimits } from '../../core/money/limits.ts';
+import { columnOf, selected } from './columns.ts';
 import { spentAt, type Funds } from '../book/funds.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,12 +45,13 @@ export interface GroupRow extends AccountRow {
   readonly keys: number;
 }
 
-const ACCOUNT_COLUMNS = `name, created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs",
-  is_disabled AS "isDisabled", models, requests_per_minute AS "requestsPerMinute",
-  tokens_per_minute AS "tokensPerMinute", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_week_micro AS "spendPerWeekMicro", spend_per_month_micro AS "spendPerMonthMicro", balance_micro AS "balanceMicro",
-  held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", week,
-  week_spent_micro AS "weekSpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
+const DRAFT_FIELDS = ['name', 'createdAtMs', 'expiresAtMs', 'models', ...LIMITS.map(({ limit }) => limit)];
+const SPENT_FIELDS = SPEND_WINDOWS.flatMap(({ per, spent }) => [per, spent]);
+const ACCOUNT_COLUMNS = selected([...DRAFT_FIELDS, 'isDisabled', 'balanceMicro', 'heldMicro', ...SPENT_FIELDS]);
+
+/** What a new key and a new group have alike, and the values of it. */
+export const DRAFT_COLUMNS = `${DRAFT_FIELDS.map(columnOf).join(', ')}, balance_micro, funded_micro, funded_at_ms`;
+export const DRAFT_VALUES = `${DRAFT_FIELDS.map((field) => `:${field}`).join(', ')}, :creditsMicro, :creditsMicro, :createdAtMs`;
 
 /** Whether a key is known by another secret than the one of the database. */
 export const IS_OF_PREVIOUS = 'coalesce(keys.mark <> (SELECT secret_mark.mark FROM secret_mark), false)';
@@ -131,11 +134,7 @@ export const CHANGED_GROUP_COLUMNS: Changes<GroupChange> = {
   is_disabled: (change) => (change.isDisabled === undefined ? undefined : Number(change.isDisabled)),
   expires_at_ms: (change) => change.expiresAtMs,
   models: (change) => (change.models === undefined ? undefined : fromModels(change.models)),
-  requests_per_minute: (change) => change.limits?.requestsPerMinute,
-  tokens_per_minute: (change) => change.limits?.tokensPerMinute,
-  spend_per_day_micro: (change) => change.limits?.spendPerDayMicro,
-  spend_per_week_micro: (change) => change.limits?.spendPerWeekMicro,
-  spend_per_month_micro: (change) => change.limits?.spendPerMonthMicro,
+  ...recordOf(LIMITS, ({ limit }) => [columnOf(limit), (change: GroupChange) => change.limits?.[limit]]),
 };
 
 export const CHANGED_COLUMNS: Changes<KeyChange> = { ...CHANGED_GROUP_COLUMNS, group_id: (change) => change.groupId };
@@ -161,20 +160,16 @@ export function toStoredGroup(row: GroupRow, today: CalendarDay): StoredGroup {
 }
 
 function toStoredAccount(row: AccountRow, today: CalendarDay): StoredAccount {
-  const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro } = row;
-  const spent = spentAt(row, today);
   return {
     name: row.name,
     createdAtMs: row.createdAtMs,
     expiresAtMs: row.expiresAtMs,
     isDisabled: row.isDisabled === 1,
     models: toModels(row.models),
-    limits: { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerWeekMicro, spendPerMonthMicro },
+    limits: recordOf(LIMITS, ({ limit }) => [limit, row[limit]]),
     balanceMicro: row.balanceMicro,
     heldMicro: row.heldMicro,
-    spentTodayMicro: spent.dayMicro,
-    spentThisWeekMicro: spent.weekMicro,
-    spentThisMonthMicro: spent.monthMicro,
+    ...spentAt(row, today),
     today,
   };
 }

@@ -1,24 +1,34 @@
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import { mapValues, recordOf } from '../../core/map-values.ts';
+import { SPEND_WINDOWS } from '../../core/money/limits.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { CalendarDay } from '../../core/books/calendar.ts';
 import type { GroupChange, KeyChange } from '../../core/books/keys.ts';
 import { ENTRY_COLUMNS } from '../book/ledger.ts';
-import { CHANGED_COLUMNS, CHANGED_GROUP_COLUMNS, GROUP_COLUMNS, IS_OF_PREVIOUS, KEY_COLUMNS } from '../rows/keys.ts';
+import { columnOf } from '../rows/columns.ts';
+import {
+  CHANGED_COLUMNS,
+  CHANGED_GROUP_COLUMNS,
+  DRAFT_COLUMNS,
+  DRAFT_VALUES,
+  GROUP_COLUMNS,
+  IS_OF_PREVIOUS,
+  KEY_COLUMNS,
+} from '../rows/keys.ts';
 import { named, type Dialect, type NamedStatement } from './dialect.ts';
 
-/** What a new key and a new group have alike. */
-const DRAFT_COLUMNS = `name, created_at_ms, expires_at_ms, models, requests_per_minute, tokens_per_minute,
-  spend_per_day_micro, spend_per_week_micro, spend_per_month_micro, balance_micro, funded_micro, funded_at_ms`;
-const DRAFT_VALUES = `:name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
-  :spendPerDayMicro, :spendPerWeekMicro, :spendPerMonthMicro, :creditsMicro, :creditsMicro, :createdAtMs`;
-
-const SPENT = (from: string) => `(SELECT coalesce(sum(cost_micro), 0) FROM usage WHERE hour >= :${from})`;
+const COUNT_WINDOWS = SPEND_WINDOWS.map(
+  ({ per, spent }) => `${per} = :${per},
+        ${columnOf(spent)} = (SELECT coalesce(sum(cost_micro), 0) FROM usage WHERE hour >= :${per}_hour)`,
+);
 
 /** Returns the values of `countWhole`. Usage is counted by the hour, so that a day may begin within one. */
-export function wholeSince({ day, week, month, ...today }: CalendarDay) {
-  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS);
-  const [dayHour, weekHour] = [hourOf(today.startsAtMs), hourOf(today.weekStartsAtMs)];
-  return { groupId: WHOLE_GATEWAY, day, week, month, dayHour, weekHour, monthHour: hourOf(today.monthStartsAtMs) };
+export function wholeSince(today: CalendarDay) {
+  return {
+    groupId: WHOLE_GATEWAY,
+    ...mapValues(today, ({ number }) => number),
+    ...recordOf(SPEND_WINDOWS, ({ per }) => [`${per}_hour`, Math.floor(today[per].startsAtMs / HOUR_MS)]),
+  };
 }
 
 export function accountStatements({ contains }: Dialect) {
@@ -59,11 +69,9 @@ export function accountStatements({ contains }: Dialect) {
 
     /** The requests of all keys that run now, and what has ended in these times. */
     countWhole: `
-      UPDATE groups SET day = :day, week = :week, month = :month,
+      UPDATE groups SET ${COUNT_WINDOWS.join(', ')},
         held_micro = (SELECT coalesce(sum(requests.held_micro), 0) FROM requests
-          WHERE requests.owner IS NOT NULL AND requests.key IS NOT NULL),
-        day_spent_micro = ${SPENT('dayHour')}, week_spent_micro = ${SPENT('weekHour')},
-        month_spent_micro = ${SPENT('monthHour')}
+          WHERE requests.owner IS NOT NULL AND requests.key IS NOT NULL)
       WHERE group_id = :groupId`,
 
     noteFundedKey: 'UPDATE keys SET funded_micro = :fundedMicro, funded_at_ms = :atMs WHERE seq = :seq',

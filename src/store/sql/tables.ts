@@ -1,3 +1,5 @@
+import type { SpendWindow } from '../../core/money/limits.ts';
+
 /** How the columns and tables of one engine are declared. */
 export interface Declarations {
   readonly text: string;
@@ -16,6 +18,18 @@ export interface Declarations {
 }
 
 const SAFE = Number.MAX_SAFE_INTEGER;
+
+/** Returns the step that adds a window of spending. Append only, as all of them are. */
+function spendWindow(per: SpendWindow['per'], integer: string): string {
+  const columns = (table: string) => [
+    `ALTER TABLE ${table} ADD COLUMN ${per} ${integer} NOT NULL DEFAULT 0;`,
+    `ALTER TABLE ${table} ADD COLUMN ${per}_spent_micro ${integer} NOT NULL DEFAULT 0
+          CHECK (${per}_spent_micro BETWEEN 0 AND ${SAFE});`,
+    `ALTER TABLE ${table} ADD COLUMN spend_per_${per}_micro ${integer}
+          CHECK (spend_per_${per}_micro BETWEEN 0 AND ${SAFE});`,
+  ];
+  return ['keys', 'groups'].flatMap(columns).join('\n');
+}
 
 /** Returns the steps in which both engines make their tables. Append only, because each has run somewhere. */
 export function tableSteps({ text, integer, flag, number, record, owner, list, table, byKey }: Declarations) {
@@ -241,14 +255,6 @@ export function tableSteps({ text, integer, flag, number, record, owner, list, t
       currency ${text} NOT NULL
     )${table};`,
     // `week` counts the Mondays from the first of 1970.
-    weeks: ['keys', 'groups']
-      .flatMap((table) => [
-        `ALTER TABLE ${table} ADD COLUMN week ${integer} NOT NULL DEFAULT 0;`,
-        `ALTER TABLE ${table} ADD COLUMN week_spent_micro ${integer} NOT NULL DEFAULT 0
-          CHECK (week_spent_micro BETWEEN 0 AND ${SAFE});`,
-        `ALTER TABLE ${table} ADD COLUMN spend_per_week_micro ${integer}
-          CHECK (spend_per_week_micro BETWEEN 0 AND ${SAFE});`,
-      ])
-      .join('\n'),
+    weeks: spendWindow('week', integer),
   };
 }

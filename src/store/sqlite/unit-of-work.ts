@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { AccountId } from '../../contract/ids.ts';
 import { isGroupId } from '../../core/ids.ts';
 import {
+  COUNTED_FIELDS,
   GROUP_ACCOUNT_COLUMNS,
   KEY_ACCOUNT_COLUMNS,
   openUnitOfWork,
@@ -9,6 +10,7 @@ import {
   type EntryRow,
   type OpenUnit,
 } from '../book/unit-of-work.ts';
+import { columnOf } from '../rows/columns.ts';
 import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
 import { prepareNamed } from './named.ts';
 
@@ -29,9 +31,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const selectGroupBySeq = database.prepare<[number], Account>(`${selectGroup} seq = -?`);
   const selectById = database.prepare<[AccountId], Account>(`${selectKey} key_id = ?`);
   const selectGroupById = database.prepare<[AccountId], Account>(`${selectGroup} group_id = ?`);
-  const funds = `balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
-      week = :week, week_spent_micro = :weekSpentMicro, month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
-      minute_tokens = :minuteTokens`;
+  const funds = COUNTED_FIELDS.map((field) => `${columnOf(field)} = :${field}`).join(', ');
   const update = prepareRow<Account>(`UPDATE keys SET ${funds} WHERE seq = :seq`);
   const updateGroup = prepareRow<Account>(`UPDATE groups SET ${funds} WHERE seq = -:seq`);
   const insertEntries = Array.from({ length: AT_ONCE }, (_, index) => prepareInsertEntries(database, index + 1));

@@ -90,9 +90,8 @@ describe('the day of a time zone', () => {
   for (const { name, zone, at, date, day, week, month } of CASES) {
     it(`begins and ends where it does there: ${name}`, () => {
       const found = createCalendar(zone).at(Date.parse(at));
-      const { startsAtMs, endsAtMs, weekStartsAtMs, weekEndsAtMs, monthStartsAtMs, monthEndsAtMs } = found;
-      const ends = [startsAtMs, endsAtMs, weekStartsAtMs, weekEndsAtMs, monthStartsAtMs, monthEndsAtMs];
-      expect(found.date).to.equal(date);
+      const ends = [found.day, found.week, found.month].flatMap(({ startsAtMs, endsAtMs }) => [startsAtMs, endsAtMs]);
+      expect(found.day.name).to.equal(date);
       expect(ends).to.deep.equal([...day, ...week, ...month].map((text) => Date.parse(text)));
     });
   }
@@ -102,10 +101,12 @@ describe('the day of a time zone', () => {
     const first = calendar.at(Date.UTC(2026, 2, 1));
     let today = first;
     for (let index = 1; index <= 366; index += 1) {
-      const next = calendar.at(today.endsAtMs);
-      expect(next).to.include({ day: first.day + index, startsAtMs: today.endsAtMs });
-      expect(next.week - today.week).to.equal(today.endsAtMs === today.weekEndsAtMs ? 1 : 0);
-      expect(next.month - today.month).to.equal(today.endsAtMs === today.monthEndsAtMs ? 1 : 0);
+      const next = calendar.at(today.day.endsAtMs);
+      expect(next.day).to.include({ number: first.day.number + index, startsAtMs: today.day.endsAtMs });
+      for (const per of ['week', 'month'] as const) {
+        const isOver = today.day.endsAtMs === today[per].endsAtMs;
+        expect(next[per].number - today[per].number, per).to.equal(isOver ? 1 : 0);
+      }
       today = next;
     }
   });

@@ -109,7 +109,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a charge that is not taken back',
     file: 'store/book/charges.ts',
-    right: 'funds.write(key, refunded.funds);',
+    right: 'funds.write(refunded.funds);',
     wrong: '',
     within: 5000,
   },
