@@ -3,56 +3,12 @@
  * a limit is added here, in its schemas and in the migrations, and a window in `core/books/calendar.ts` too.
  */
 
-/** `limit` is its field and, in snake case, its column; `wire` its name in JSON and CSV. */
-export const RATE_LIMITS = [
-  {
-    limit: 'requestsPerMinute',
-    wire: 'requests_per_minute',
-    option: 'rpm',
-    flag: '--rpm <n>',
-    help: 'requests per minute',
-  },
-  {
-    limit: 'tokensPerMinute',
-    wire: 'tokens_per_minute',
-    option: 'tpm',
-    flag: '--tpm <n>',
-    help: 'tokens per minute',
-  },
-] as const;
+export const RATE_LIMITS = [rateOf('requests', 'rpm'), rateOf('tokens', 'tpm')] as const;
 
-/** `per` is the number of the latest window that has a charge, `spent` what was charged in it, and `now` its name. */
 export const SPEND_WINDOWS = [
-  {
-    per: 'day',
-    spent: 'daySpentMicro',
-    now: 'today',
-    limit: 'spendPerDayMicro',
-    wire: 'spend_per_day',
-    option: 'spendPerDay',
-    flag: '--spend-per-day <amount>',
-    help: 'spend limit in the currency of the prices, such as 5.00',
-  },
-  {
-    per: 'week',
-    spent: 'weekSpentMicro',
-    now: 'this_week',
-    limit: 'spendPerWeekMicro',
-    wire: 'spend_per_week',
-    option: 'spendPerWeek',
-    flag: '--spend-per-week <amount>',
-    help: 'the same per week, from Monday on',
-  },
-  {
-    per: 'month',
-    spent: 'monthSpentMicro',
-    now: 'this_month',
-    limit: 'spendPerMonthMicro',
-    wire: 'spend_per_month',
-    option: 'spendPerMonth',
-    flag: '--spend-per-month <amount>',
-    help: 'the same per month, such as 100.00',
-  },
+  windowOf('day', 'today', 'spend limit in the currency of the prices, such as 5.00'),
+  windowOf('week', 'this_week', 'the same per week, from Monday on'),
+  windowOf('month', 'this_month', 'the same per month, such as 100.00'),
 ] as const;
 
 export const LIMITS = [...RATE_LIMITS, ...SPEND_WINDOWS] as const;
@@ -67,6 +23,29 @@ export interface KeyLimits extends RateLimits, SpendLimits {}
 
 /** What was spent in each window. */
 export type Spent = Readonly<Record<SpendWindow['spent'], number>>;
+
+/** `limit` is the field and, in snake case, the column; `wire` the name in JSON and CSV. */
+function rateOf<const What extends string, const Option extends string>(what: What, option: Option) {
+  const [limit, wire] = [`${what}PerMinute`, `${what}_per_minute`] as const;
+  return { limit, wire, option, flag: `--${option} <n>`, help: `${what} per minute` } as const;
+}
+
+/** `per` is also the number of the latest window with a charge, and `spent` what was charged in it; `now` says when. */
+function windowOf<const Per extends string, const Now extends string>(per: Per, now: Now, help: string) {
+  const option = `spendPer${capitalized(per)}` as const;
+  const names = {
+    limit: `${option}Micro`,
+    wire: `spend_per_${per}`,
+    option,
+    flag: `--spend-per-${per} <amount>`,
+  } as const;
+  return { per, now, spent: `${per}SpentMicro`, ...names, help } as const;
+}
+
+function capitalized<Word extends string>(word: Word): Capitalize<Word> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}` as Capitalize<Word>;
+}
 
 /** Returns whether there is a limit of spending. */
 export function limitsSpending(limits: SpendLimits): boolean {
