@@ -17,7 +17,12 @@ export interface JsonSize {
   readonly values: number;
   /** What is too much, as the end of a sentence. Nothing behind it has been counted. */
   readonly excess: string | undefined;
+  /** Where the first fields of the outermost object end: the commas and the brace behind them. Absent if it was not measured. */
+  readonly fieldEnds?: readonly number[];
 }
+
+/** Few requests have as many, and a list may have millions of items. */
+const MAX_FIELD_ENDS = 64;
 
 /** Returns what is too much about JSON of more than 256 KiB, as the end of a sentence. */
 export function excessOf(bytes: Uint8Array): string | undefined {
@@ -46,6 +51,7 @@ export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
   let containers = 0;
   let names = 0;
   let commas = 0;
+  const fieldEnds: number[] = [];
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -60,9 +66,11 @@ export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
         break;
       case 0x5d: // ]
       case 0x7d: // }
+        if (depth === 1) noteEnd(at);
         depth--;
         break;
       case 0x2c: // ,
+        if (depth === 1) noteEnd(at);
         commas++;
         if (commas > maxValues) return excess(`has more than ${maxValues} values`);
         break;
@@ -73,7 +81,11 @@ export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {
       default:
     }
   }
-  return { values: commas + containers, excess: undefined };
+  return { values: commas + containers, excess: undefined, fieldEnds };
+
+  function noteEnd(at: number): void {
+    if (fieldEnds.length < MAX_FIELD_ENDS) fieldEnds.push(at);
+  }
 
   function excess(words: string): JsonSize {
     return { values: commas + containers, excess: words };

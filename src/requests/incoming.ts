@@ -15,6 +15,8 @@ import type { ChatPlan, ResponsePlan } from './plan.ts';
 export interface Body {
   /** Decompressed. Their hash identifies a repeated request. Empty while a thread prepares them. */
   bytes: Buffer;
+  /** As `JsonSize` has them. */
+  fieldEnds?: readonly number[];
 }
 
 /** What is asked, and by whom. */

@@ -3,12 +3,15 @@
 import type { RequestBody } from '../backend/connection.ts';
 import { idOf } from '../backend/replicas.ts';
 import { bufferOf } from '../core/collected-bytes.ts';
+import { itemEndsIn } from '../core/encode-json.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import {
+  createPromptKeys,
+  readClient,
   readPrompt,
-  toPromptKey,
+  type ClientPrompt,
   type PromptChain,
-  type PromptKey,
+  type ReadClient,
   type ReadPrompt,
 } from '../identity/prompt-chain.ts';
 import type { PromptTurn } from '../core/books/store.ts';
@@ -50,7 +53,7 @@ export interface PromptTurnsOptions {
 interface Turn {
   readonly atMs: number;
   readonly sent: PromptChain;
-  readonly client: PromptChain;
+  readonly client: ClientPrompt | undefined;
   readonly askedModel: string;
   readonly model: string;
   /** What the settings and the backend make of a request. */
@@ -71,16 +74,17 @@ const MAX_CONVERSATIONS = 10_000;
 /** Remembers nothing at first. */
 export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
   const { secret, nowMs, maxConversations = MAX_CONVERSATIONS } = options;
+  const keyOf = createPromptKeys(secret);
   /** By caller, and those whose last turn is the longest ago first. */
-  const remembered = new Map<string, Map<PromptKey, readonly Turn[]>>();
+  const remembered = new Map<string, Map<string, readonly Turn[]>>();
   let count = 0;
 
-  function remember(caller: string, key: PromptKey, turns: readonly Turn[]): void {
-    const own = remembered.get(caller) ?? new Map<PromptKey, readonly Turn[]>();
+  function remember(caller: string, name: string, turns: readonly Turn[]): void {
+    const own = remembered.get(caller) ?? new Map<string, readonly Turn[]>();
     remembered.delete(caller);
     remembered.set(caller, own);
-    if (!own.delete(key)) count += 1;
-    own.set(key, turns);
+    if (!own.delete(name)) count += 1;
+    own.set(name, turns);
     if (own.size > maxConversations / 4) forgetOldest(caller);
     const [longestAgo = caller] = remembered.keys();
     if (count > maxConversations || isOver(longestAgo)) forgetOldest(longestAgo);
@@ -93,22 +97,23 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
 
   function forgetOldest(caller: string): void {
     const own = remembered.get(caller);
-    const [key] = own?.keys() ?? [];
-    if (key !== undefined && own?.delete(key) === true) count -= 1;
+    const [name] = own?.keys() ?? [];
+    if (name !== undefined && own?.delete(name) === true) count -= 1;
     if (own?.size === 0) remembered.delete(caller);
   }
 
   return {
     open({ caller: { identity }, body, continues }, plan) {
       const [caller] = identity;
-      const key = toPromptKey(secret, caller, plan.conversation);
-      const list = plan.endpoint === 'chat.completions' ? 'messages' : 'input';
+      const key = keyOf(caller, plan.conversation);
+      // What is passed on is what the client has sent.
+      const isTranslated = plan.endpoint !== 'chat.completions';
       let dialect = '';
       let backend = '';
       let read: Read | undefined;
 
       function turnsNow(): readonly Turn[] {
-        const turns = remembered.get(caller)?.get(key) ?? [];
+        const turns = remembered.get(caller)?.get(key.name) ?? [];
         return turns.filter(({ atMs }) => nowMs() - atMs <= MAX_AGE_MS);
       }
 
@@ -122,10 +127,11 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           read = undefined;
           if (bytes.length > MAX_BODY || body.bytes.length > MAX_BODY) return;
           const turns = turnsNow();
-          const sent = readPrompt(bytes, { key, list: 'messages', before: turns.map((turn) => turn.sent) });
+          const before = turns.map((turn) => turn.sent);
+          const sent = readPrompt(bytes, { key, before, itemEnds: itemEndsIn(bytes) });
           const earlier = turns[sent.index];
-          const before = earlier === undefined ? [] : [earlier.client];
-          const client = readPrompt(body.bytes, { key, list, before, maxTags: 0 });
+          const { fieldEnds } = body;
+          const client = isTranslated ? readClient(body.bytes, { key, before: earlier?.client, fieldEnds }) : undefined;
           read = {
             earlier,
             sent,
@@ -142,7 +148,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           const turn: Turn = {
             atMs: nowMs(),
             sent: sent.chain,
-            client: client.chain,
+            client: client?.prompt,
             askedModel: plan.model,
             model,
             stamp,
@@ -150,7 +156,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
             inputTokens,
           };
           const others = turnsNow().filter((one) => one !== earlier);
-          remember(caller, key, [turn, ...others].slice(0, MAX_BRANCHES));
+          remember(caller, key.name, [turn, ...others].slice(0, MAX_BRANCHES));
           if (earlier === undefined) return { turn: { turn: 'first' }, reachableTokens: 0, hasMoved: false };
           const how = howItGoesOn(turn, earlier, read, {
             isCompacted: plan.compaction !== undefined,
@@ -167,7 +173,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
 interface Read {
   readonly earlier: Turn | undefined;
   readonly sent: ReadPrompt;
-  readonly client: ReadPrompt;
+  readonly client: ReadClient | undefined;
   readonly model: string;
   readonly stamp: string;
 }
@@ -196,9 +202,8 @@ function howItGoesOn(
   }
   const { difference } = sent;
   if (difference === undefined) return { turn: 'extended' };
-  const hasSameInput = isContinued || client.index >= 0;
-  const hasSameTools = client.chain.tools === earlier.client.tools;
-  const isClientSame = client.chain.others === earlier.client.others && hasSameTools && hasSameInput;
+  const hasSameInput = isContinued || client?.hasSameInput === true;
+  const isClientSame = hasSameInput && client !== undefined && client.prompt.others === earlier.client?.others;
   const isOfClient = !isClientSame || difference.isGrown || isCompacted;
   const by = isOfClient ? 'client' : turn.stamp === earlier.stamp ? 'gateway' : 'settings';
   return { turn: 'broken', at: difference.at, by };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { array, assert, constant, dictionary, jsonValue, oneof, property, string } from 'fast-check';
-import { encodeJson } from '../../src/core/encode-json.ts';
+import { encodeJson, itemEndsIn } from '../../src/core/encode-json.ts';
 
 describe('encodeJson', () => {
   it('writes what JSON.stringify writes, in UTF-8, with long lists at the end', () => {
@@ -16,6 +16,25 @@ describe('encodeJson', () => {
         expect(encodeJson(fields).toString()).to.equal(JSON.stringify(fields));
       }),
     );
+  });
+
+  it('knows where the items of long lists end', () => {
+    const lists = {
+      messages: Array.from({ length: 8 }, (_, at) => ({ role: 'user', content: `“${at}”` })),
+      tools: Array.from({ length: 9 }, (_, at) => at),
+    };
+    for (const fields of [
+      lists,
+      { ...lists, model: 'm', stop: ['a', 'b'] },
+      { tools: lists.tools, é: lists.messages },
+    ]) {
+      const bytes = encodeJson(fields);
+      const items = [...(itemEndsIn(bytes) ?? [])].map(([start, ends]) =>
+        ends.map((end, at) => JSON.parse(bytes.toString('utf8', (ends[at - 1] ?? start) + 1, end)) as unknown),
+      );
+      expect(items).to.deep.equal(Object.values(fields).filter(isLong));
+    }
+    expect(itemEndsIn(encodeJson({ stop: ['a', 'b'] }))).to.equal(undefined);
   });
 
   it('writes the replacement character for half of a surrogate pair', () => {

@@ -54,3 +54,16 @@ describe('measureJson', () => {
     });
   }
 });
+
+describe('measureJson', () => {
+  it('notes where the fields of the object end, and no more of them than a request has', () => {
+    const json = ' {"a": [1, {"b": "}"}] , "c":",", "d": 2 } ';
+    const ends = measureJson(Buffer.from(json)).fieldEnds ?? [];
+    expect(ends.map((end, at) => json.slice((ends[at - 1] ?? 1) + 1, end).trim())).to.deep.equal([
+      '"a": [1, {"b": "}"}]',
+      '"c":","',
+      '"d": 2',
+    ]);
+    expect(measureJson(Buffer.from(`[${'0,'.repeat(1000)}0]`)).fieldEnds).to.have.length.lessThan(100);
+  });
+});

@@ -1,16 +1,22 @@
 import { expect } from 'chai';
 import { serialize } from 'node:v8';
-import { readPrompt, toPromptKey, type PromptChain } from '../../src/identity/prompt-chain.ts';
+import { encodeJson, itemEndsIn } from '../../src/core/encode-json.ts';
+import { measureJson } from '../../src/core/json-size.ts';
+import { readClient, readPrompt, createPromptKeys, type PromptChain } from '../../src/identity/prompt-chain.ts';
 
-const KEY = toPromptKey('a secret', 'a caller', new Uint8Array());
+const KEY = keyOf();
 const MESSAGES = Array.from({ length: 400 }, (_, at) => ({
   role: at % 2 === 0 ? 'user' : 'assistant',
   content: `Canary ${at}`,
 }));
 
+function keyOf({ secret = 'a secret', caller = 'a caller', conversation = new Uint8Array([0]) } = {}) {
+  return createPromptKeys(secret)(caller, conversation);
+}
+
 function read(messages: readonly object[], { key = KEY, before = [] as readonly PromptChain[], space = 0 } = {}) {
   const body = { model: 'm', messages, tools: [{ type: 'function', function: { name: 'canary' } }] };
-  return readPrompt(Buffer.from(JSON.stringify(body, null, space)), { key, list: 'messages', before });
+  return readPrompt(Buffer.from(JSON.stringify(body, null, space)), { key, before });
 }
 
 describe('the chain of a prompt', () => {
@@ -23,12 +29,12 @@ describe('the chain of a prompt', () => {
   it('differs with the secret, the caller and the conversation, so that nobody can try out prompts', () => {
     const keys = [
       KEY,
-      toPromptKey('another secret', 'a caller', new Uint8Array()),
-      toPromptKey('a secret', 'another caller', new Uint8Array()),
-      toPromptKey('a secret', 'a caller', new Uint8Array([1])),
+      keyOf({ secret: 'another secret' }),
+      keyOf({ caller: 'another caller' }),
+      keyOf({ conversation: new Uint8Array([1]) }),
     ];
     const chains = keys.map((key) => read(MESSAGES, { key }).chain);
-    for (const part of ['tools', 'messages', 'opening', 'tags', 'others'] as const)
+    for (const part of ['tools', 'messages', 'opening', 'tags'] as const)
       expect(new Set(chains.map((chain) => chain[part])).size, part).to.equal(keys.length);
   });
 
@@ -57,8 +63,71 @@ describe('the chain of a prompt', () => {
       '{"messages":"text"}',
       'null',
     ]) {
-      const { index } = readPrompt(Buffer.from(text), { key: KEY, list: 'messages', before: [read(MESSAGES).chain] });
+      const { index } = readPrompt(Buffer.from(text), { key: KEY, before: [read(MESSAGES).chain] });
       expect(index, text).to.equal(-1);
     }
+  });
+
+  it('is the same where it is known where the messages and the tools end', () => {
+    const tools = Array.from({ length: 10 }, (_, at) => ({ type: 'function', function: { name: `canary_${at}` } }));
+    for (const known of [0, 3, 8, 199, 201, 399, 400]) {
+      const earlier = encodeJson({ model: 'm', messages: MESSAGES.slice(0, known), tools: tools.slice(known % 2) });
+      const before = [readPrompt(earlier, { key: KEY, before: [], itemEnds: itemEndsIn(earlier) }).chain];
+      const bytes = encodeJson({
+        model: 'm',
+        messages: MESSAGES.with(250, { role: 'user', content: 'Edited' }),
+        tools,
+      });
+      const read = readPrompt(bytes, { key: KEY, before, itemEnds: itemEndsIn(bytes) });
+      expect(read, `with ${known}`).to.deep.equal(readPrompt(bytes, { key: KEY, before }));
+      expect(read.index, `with ${known}`).to.equal(0);
+    }
+  });
+});
+
+describe('what is known of the request of a client', () => {
+  const FIRST = { model: 'm', input: MESSAGES.slice(0, 3), tools: [{ name: 'canary' }], metadata: { turn: 'one' } };
+  const SECOND = { ...FIRST, input: MESSAGES.slice(0, 5), metadata: { turn: 'another' } };
+
+  function readOf(body: object, before?: ReturnType<typeof readClient>, space = 0) {
+    const bytes = Buffer.from(JSON.stringify(body, null, space));
+    const read = readClient(bytes, { key: KEY, before: before?.prompt });
+    const { fieldEnds } = measureJson(bytes);
+    expect(readClient(bytes, { key: KEY, before: before?.prompt, fieldEnds })).to.deep.equal(read);
+    return read;
+  }
+
+  for (const space of [0, 2]) {
+    const first = readOf(FIRST, undefined, space);
+
+    it(`is the same input with more behind it, in JSON with ${space} spaces`, () => {
+      const second = readOf(SECOND, first, space);
+      expect(second.hasSameInput).to.equal(true);
+      expect(second.prompt.others).to.equal(first.prompt.others);
+      expect(second.prompt).to.deep.equal(readOf(SECOND, undefined, space).prompt);
+    });
+
+    it(`is another input where an item was edited or is gone, in JSON with ${space} spaces`, () => {
+      for (const input of [
+        SECOND.input.with(1, { role: 'user', content: 'Edited' }),
+        FIRST.input.slice(1),
+        [],
+        'Hello',
+      ]) {
+        const read = readOf({ ...SECOND, input }, first, space);
+        expect(read.hasSameInput).to.equal(false);
+        expect(read.prompt).to.deep.equal(readOf({ ...SECOND, input }, undefined, space).prompt);
+      }
+    });
+  }
+
+  it('is another request where a field has changed that the prompt may depend on', () => {
+    const { others } = readOf(FIRST).prompt;
+    for (const change of [{ tools: [] }, { model: 'n' }, { instructions: 'It is noon.' }])
+      expect(readOf({ ...FIRST, ...change }).prompt.others).to.not.equal(others);
+  });
+
+  it('holds no word of the request', () => {
+    expect(serialize(readOf(SECOND).prompt).toString('latin1').toLowerCase()).not.to.contain('canary');
   });
 });

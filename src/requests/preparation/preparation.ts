@@ -120,10 +120,12 @@ export function openPreparation(options: PreparationOptions): Preparation {
     close: () => thread.close(),
   };
 
-  function measured({ bytes }: Body): 'large' | JsonSize | undefined {
+  function measured(body: Body): 'large' | JsonSize | undefined {
+    const { bytes } = body;
     if (bytes.length > maxBytesHere) return 'large';
     if (bytes.length <= UNMEASURED_BYTES) return undefined;
     const size = measureJson(bytes);
+    if (size.fieldEnds !== undefined) body.fieldEnds = size.fieldEnds;
     return size.values > MAX_VALUES_HERE ? 'large' : size;
   }
 
