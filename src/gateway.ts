@@ -31,6 +31,7 @@ import type { Services } from './http/services.ts';
 import { createIdentities, createMark } from './identity/identities.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { openRequests } from './requests/open.ts';
+import type { PromptTurns } from './requests/prompt-turns.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './core/books/store.ts';
 import { timeStore } from './store/timed-store.ts';
@@ -74,6 +75,7 @@ export interface GatewayOverrides extends Pick<AddressesOptions, 'lookup'> {
   readonly log?: Logger;
   readonly nowMs?: () => number;
   readonly newUniquePart?: NewUniquePart;
+  readonly promptTurns?: PromptTurns;
   readonly shared?: SharedParts;
 }
 
@@ -192,6 +194,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     backends,
     models,
     log,
+    ...(overrides.promptTurns && { promptTurns: overrides.promptTurns }),
     services: {
       ...books,
       steadyMs,

@@ -4,7 +4,7 @@ import { createTokenEstimator } from '../core/tokens/estimate.ts';
 import { createSealers } from '../identity/seal.ts';
 import { watchCancels } from './cancel-watch.ts';
 import { createItemMemory } from './item-memory.ts';
-import { createPromptTurns } from './prompt-turns.ts';
+import { createPromptTurns, type PromptTurns } from './prompt-turns.ts';
 import { openPreparation, type Preparation, type PreparationOptions } from './preparation/preparation.ts';
 import { createRunningRequests } from './running.ts';
 import type { RelayServices } from './relay.ts';
@@ -19,6 +19,7 @@ type OwnServices = 'running' | 'estimator' | 'sealers' | 'itemMemory' | 'usedFie
 export interface OpenRequestsOptions extends Omit<PreparationOptions, OwnServices | 'onDeath'> {
   /** What other rooms have opened. */
   readonly services: Omit<RequestServices, OwnServices>;
+  readonly promptTurns?: PromptTurns;
   readonly log: Logger;
 }
 
@@ -33,7 +34,7 @@ export function openRequests({ services, log, ...options }: OpenRequestsOptions)
     itemMemory: createItemMemory({ ...options, nowMs: services.nowMs }),
     sealers: createSealers(secret, gatewaySecretPrevious),
     usedFields: rememberUsedFields(),
-    promptTurns: createPromptTurns({ secret, nowMs: services.nowMs }),
+    promptTurns: options.promptTurns ?? createPromptTurns({ secret, nowMs: services.nowMs }),
   };
   const preparation = openPreparation({
     ...options,

@@ -64,6 +64,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   package: { what: 'what npm pack makes, installed elsewhere', command: ['mocha', 'test/package/installed.ts'] },
   picture: { what: 'draws the picture of README', command: ['node', 'test/support/generate-picture.ts'] },
   profile: { what: 'where the CPU of the bench goes', command: ['node', 'test/lab/bench/profile.ts'] },
+  prefix: {
+    what: 'what it costs to know how each turn of an agent goes on from the one before',
+    command: ['node', 'test/lab/bench/prefix.ts'],
+  },
   records: {
     what: 'what a record costs on each engine, beside another checkout',
     command: ['node', 'test/lab/bench/records.ts'],

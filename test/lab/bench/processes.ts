@@ -84,8 +84,10 @@ export function say(about: string, value: unknown): void {
   process.send?.({ about, value });
 }
 
+export type Questions = Readonly<Record<string, () => unknown>>;
+
 /** In a child: answers these questions for as long as the bench lives. */
-export function answer(questions: Readonly<Record<string, () => unknown>>): void {
+export function answer(questions: Questions): void {
   process.on('message', ({ about }: Message) => {
     void (async () => say(about, await questions[about]?.()))();
   });

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net';
 import { Session } from 'node:inspector/promises';
-import { answer, say } from '../processes.ts';
+import { answer, say, type Questions } from '../processes.ts';
 
 /** Where a target is, and the key it wants, when it does not take any. */
 export interface Listening {
@@ -16,10 +16,11 @@ export interface Usage {
 
 const PROFILE_INTERVAL_MICROS = 200;
 
-/** Tells the bench where this target listens, and answers what it has used, for as long as the bench lives. */
-export function beMeasured(listening: Listening): void {
+/** Tells the bench where this target listens, and answers what it has used and these questions, for as long as the bench lives. */
+export function beMeasured(listening: Listening, questions: Questions = {}): void {
   const session = new Session();
   answer({
+    ...questions,
     usage(): Usage {
       const { user, system } = process.cpuUsage();
       return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
