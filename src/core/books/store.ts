@@ -122,18 +122,23 @@ export type CancelRequest =
   | { readonly kind: 'asked'; readonly record: StoredRecord }
   | { readonly kind: 'final'; readonly record: StoredRecord };
 
-export interface Outcome {
-  readonly status: Exclude<RecordStatus, 'processing'>;
-  readonly completedAtMs: number;
+/** What came of a request. */
+interface Result {
   readonly usage: Usage | null;
   readonly usageEstimated: boolean;
   readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
+  /** The backend that was asked last, by its name in `BACKENDS_FILE`. */
   readonly upstream: string | null;
   readonly promptTurn: PromptTurn | null;
   /** What the cached tokens would have cost beyond their price; null without a price. */
   readonly savedMicro: number | null;
+}
+
+export interface Outcome extends Result {
+  readonly status: Exclude<RecordStatus, 'processing'>;
+  readonly completedAtMs: number;
   /** Nothing ran at the backend, so the caller may use the same idempotency key again. */
   readonly freesIdempotencyKey: boolean;
 }
@@ -143,7 +148,7 @@ export type PromptTurn =
   | { readonly turn: 'first' | 'extended' }
   | { readonly turn: 'broken'; readonly at: string; readonly by: 'client' | 'settings' | 'gateway' };
 
-export interface StoredRecord {
+export interface StoredRecord extends Result {
   readonly requestId: RequestId;
   readonly endpoint: RecordedEndpoint;
   readonly model: string;
@@ -152,15 +157,6 @@ export interface StoredRecord {
   readonly createdAtMs: number;
   readonly completedAtMs: number | null;
   readonly cancelRequestedAtMs: number | null;
-  readonly usage: Usage | null;
-  readonly usageEstimated: boolean;
-  readonly costMicro: number | null;
-  readonly incompleteReason: IncompleteReason | null;
-  readonly errorCode: ErrorCode | null;
-  /** The backend that was asked last, by its name in `BACKENDS_FILE`. */
-  readonly upstream: string | null;
-  readonly promptTurn: PromptTurn | null;
-  readonly savedMicro: number | null;
 }
 
 export interface RecordQuery {
