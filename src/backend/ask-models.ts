@@ -1,5 +1,5 @@
 import { openConnection, openPool, type BackendConnection } from './connection.ts';
-import { egressOf, type Reachable } from './outbound.ts';
+import { egressOf, toEndpoint, type Reachable } from './outbound.ts';
 
 export interface ModelsAsking {
   readonly headers: Readonly<Record<string, string>>;
@@ -17,10 +17,9 @@ export async function askForModels<Result>(
   { headers, timeoutMs, signal }: ModelsAsking,
   use: (answer: BackendConnection) => Promise<Result> | Result,
 ): Promise<Result> {
-  const { origin, pathname, search } = new URL(backend.baseUrl);
+  const { origin, path } = toEndpoint(backend.baseUrl, 'models');
   const pool = openPool(origin, { connectTimeoutMs: timeoutMs, ...egressOf(backend) });
   try {
-    const path = `${pathname.replace(/\/+$/, '')}/models${search}`;
     return await use(await openConnection(pool, { path, headers, body: null, signal, firstByteTimeoutMs: timeoutMs }));
   } finally {
     void pool.destroy();

@@ -7,6 +7,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection, type PoolOptions, type RequestBody } from './connection.ts';
+import { toEndpoint } from './outbound.ts';
 import { ONLY_SETTINGS } from './failures.ts';
 import { ownSecretsOf, withoutSecrets } from './own-key.ts';
 import { judge, refusalForClient, type JudgeOptions, type RelayedRefusal } from './refusal.ts';
@@ -138,7 +139,7 @@ type Sent = Replied &
 export function createChatBackend(
   options: ChatBackendOptions,
 ): ChatBackend & ChatRelay & Connected & { readonly refusals: KnownRefusals } {
-  const { origin, path } = toEndpoint(options.baseUrl);
+  const { origin, path } = toEndpoint(options.baseUrl, 'chat/completions');
   const pool = openPool(origin, options);
   const refusedFields = rememberRefusedFields();
 
@@ -271,11 +272,6 @@ export function createChatBackend(
     },
     close: () => pool.destroy(),
   };
-}
-
-function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: string } {
-  const url = new URL(baseUrl);
-  return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
 }
 
 /** What is inside of a large request is parsed only where a refusal is known or comes. */

@@ -5,6 +5,7 @@ import { readBoundedJson } from '../core/json-size.ts';
 import { isObject } from '../core/json.ts';
 import { toBody, type AskOptions } from './chat.ts';
 import { openConnection, openPool, readWhole, type PoolOptions } from './connection.ts';
+import { toEndpoint } from './outbound.ts';
 import { setLast } from '../core/set-last.ts';
 
 export interface InputCounter {
@@ -85,10 +86,3 @@ export function createInputCounter(options: InputCounterOptions): InputCounter {
 }
 
 const MISSING: ReadonlySet<number> = new Set([404, 405, 501]);
-
-/** `path` is relative to the base URL. */
-function toEndpoint(baseUrl: string, path: string): { readonly origin: string; readonly path: string } {
-  const { origin, pathname, search } = new URL(baseUrl);
-  const url = new URL(path, `${origin}${pathname.replace(/\/+$/, '')}/`);
-  return { origin, path: url.pathname + search };
-}

@@ -15,6 +15,13 @@ import { lookUp } from './lookup.ts';
 export type Egress = Pick<BackendSpec, 'proxy' | 'tls'>;
 export type Reachable = Egress & Pick<BackendSpec, 'baseUrl'>;
 
+/** Returns where a path relative to a base URL is. The query of the base URL stays, since Azure needs one. */
+export function toEndpoint(baseUrl: string, path: string): { readonly origin: string; readonly path: string } {
+  const { origin, pathname, search } = new URL(baseUrl);
+  const url = new URL(path, `${origin}${pathname.replace(/\/+$/, '')}/`);
+  return { origin, path: url.pathname + search };
+}
+
 export interface OutboundOptions extends Egress {
   readonly connectTimeoutMs: number;
   readonly lookup?: LookupFunction;

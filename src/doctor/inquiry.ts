@@ -1,7 +1,7 @@
 import { keyHeaders } from '../backend/request-headers.ts';
 import { contentType, isPlain } from '../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../backend/connection.ts';
-import { egressOf, type Reachable } from '../backend/outbound.ts';
+import { egressOf, toEndpoint, type Reachable } from '../backend/outbound.ts';
 import type { ReplyHeaders } from '../backend/reply-headers.ts';
 
 export interface RawReply {
@@ -28,7 +28,7 @@ export type InquirerOptions = Reachable & {
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createInquirer({ baseUrl, apiKey, headers: own, timeoutMs, ...backend }: InquirerOptions): Inquirer {
-  const { origin, pathname, search } = new URL(baseUrl);
+  const { origin, search } = new URL(baseUrl);
   const pool = openPool(origin, { connectTimeoutMs: timeoutMs, ...egressOf(backend) });
   const headers = {
     'content-type': 'application/json',
@@ -41,7 +41,7 @@ export function createInquirer({ baseUrl, apiKey, headers: own, timeoutMs, ...ba
   return {
     async ask(path, { body, signal }) {
       const connection = await openConnection(pool, {
-        path: pathname.replace(/\/+$/, '') + path + search,
+        path: toEndpoint(baseUrl, `.${path}`).path,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
         signal,
