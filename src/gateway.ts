@@ -1,10 +1,10 @@
+import type { LookupFunction } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/admin.ts';
 import { createPages } from './pages/pages.ts';
 import type { AcceptedCallers } from './accounts/accepted-callers.ts';
 import { hasNoKeys } from './accounts/keys.ts';
 import { openAccounts } from './accounts/open.ts';
-import type { AddressesOptions } from './backend/addresses.ts';
 import type { ChatBackend } from './backend/chat.ts';
 import { onlyBackend, openBackends } from './backend/open.ts';
 import { openAlerts } from './alerts/open.ts';
@@ -68,7 +68,8 @@ export interface Gateway {
 }
 
 /** `lookup` finds the addresses of backends. */
-export interface GatewayOverrides extends Pick<AddressesOptions, 'lookup'> {
+export interface GatewayOverrides {
+  readonly lookup?: LookupFunction;
   readonly store?: Store;
   readonly backend?: ChatBackend;
   readonly acceptedCallers?: AcceptedCallers;

@@ -92,13 +92,16 @@ export interface RelayedAnswer {
   readonly isEventStream: boolean;
 }
 
-export interface ChatBackendOptions extends PoolOptions, JudgeOptions {
-  /** Includes `/v1`. A query (Azure's `api-version`) is kept. */
-  readonly baseUrl: string;
+export interface AnswerTimeouts {
   /** From the sending of the request to the first chunk. */
   readonly firstByteTimeoutMs: number;
   /** Between two reads, while the listener is not busy. */
   readonly idleTimeoutMs: number;
+}
+
+export interface ChatBackendOptions extends PoolOptions, JudgeOptions, AnswerTimeouts {
+  /** Includes `/v1`. A query (Azure's `api-version`) is kept. */
+  readonly baseUrl: string;
   /** Whether a relayed stream may be asked for its usage. */
   readonly streamOptions: boolean;
   readonly hidesLimits?: boolean;

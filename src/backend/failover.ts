@@ -254,10 +254,7 @@ function tell(failure: Failure | undefined): RelayedRefusal {
 }
 
 /** Makes the request again. Returns undefined, and gives the place back, if it cannot go there. */
-async function moveTo<Sent>(
-  place: Try,
-  { reroute, signal }: Pick<RoutedAskOptions<Sent>, 'reroute' | 'signal'>,
-): Promise<Sent | undefined> {
+async function moveTo<Sent>(place: Try, { reroute, signal }: RoutedAskOptions<Sent>): Promise<Sent | undefined> {
   try {
     const sent = await reroute?.(place.spec);
     signal.throwIfAborted();

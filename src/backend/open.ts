@@ -1,8 +1,8 @@
 import { leadTo, watchAddresses, type AddressesOptions } from './addresses.ts';
-import type { BackendPolicy, BackendSpec, Proxy } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec, BackendTimeouts, Proxy } from '../core/routes.ts';
 import { createBackends, type BackendChange, type Backends, type SingleBackend } from './backends.ts';
 import { withCurrentKey, type CurrentKeyOptions } from './current-key.ts';
-import { createChatBackend, type ChatBackendOptions } from './chat.ts';
+import { createChatBackend } from './chat.ts';
 import { createFailover, type Failover } from './failover.ts';
 import { ONLY_SETTINGS } from './failures.ts';
 import { createForward } from './forward/forward.ts';
@@ -11,16 +11,12 @@ import { egressOf } from './outbound.ts';
 import type { KeyOwner } from './request-headers.ts';
 import { createReuse } from './reuse.ts';
 
-export interface OpenBackendsOptions
-  extends
-    AddressesOptions,
-    CurrentKeyOptions,
-    Pick<ChatBackendOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>,
-    Pick<Parameters<typeof createFailover>[0], 'headerHoldMs'> {
+export interface OpenBackendsOptions extends AddressesOptions, CurrentKeyOptions, Required<BackendTimeouts> {
   readonly specs: readonly BackendSpec[];
   readonly keyOwner: KeyOwner;
   readonly policy: () => BackendPolicy;
   readonly tokenCountTimeoutMs: number;
+  readonly headerHoldMs: number;
   /** Keeps the limits of the backend from callers who have limits of their own. */
   readonly hidesLimits: boolean;
   readonly nowMs: () => number;

@@ -10,7 +10,7 @@ export function idOf({ name, address }: Pick<BackendSpec, 'name' | 'address'>): 
 }
 
 /** Whether a route has the backend, perhaps with addresses that it no longer has. */
-export function isIn(route: readonly string[], { name }: Pick<BackendSpec, 'name'>): boolean {
+export function isIn(route: readonly string[], { name }: BackendSpec): boolean {
   return route.some((id) => id === name || id.startsWith(`${name} `));
 }
 

@@ -193,12 +193,12 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Returns whether the embedded demo backend answers. */
-export function isDemo({ upstreamBaseUrl, backendsFile }: Pick<Config, 'upstreamBaseUrl' | 'backendsFile'>): boolean {
+export function isDemo({ upstreamBaseUrl, backendsFile }: Config): boolean {
   return upstreamBaseUrl === null && backendsFile === null;
 }
 
 /** Returns whether metrics are counted at all. */
-export function wantsMetrics({ metricsToken, metricsPort }: Pick<Config, 'metricsToken' | 'metricsPort'>): boolean {
+export function wantsMetrics({ metricsToken, metricsPort }: Config): boolean {
   return metricsToken !== null || metricsPort !== null;
 }
 

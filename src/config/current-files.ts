@@ -1,6 +1,6 @@
 import type { Models } from '../core/models.ts';
 import { comparePrices, type Prices } from '../core/money/pricing.ts';
-import { parametersOf, readBackendsFile, type BackendsFileSettings, type BackendTable } from './backends-file.ts';
+import { parametersOf, readBackendsFile, type BackendTable } from './backends-file.ts';
 import type { Config } from './config.ts';
 import { readModelsFile } from './models-file.ts';
 import { fileOf, readSettings, type Environment } from './settings.ts';
@@ -29,13 +29,9 @@ export interface CurrentFiles {
   reload(env: Environment): void;
 }
 
-type CurrentFilesOptions = Pick<
-  Config,
-  'apiKeys' | 'pricesFile' | 'prices' | 'modelsFile' | 'models' | 'dialect' | 'backends'
-> &
-  BackendsFileSettings & {
-    readonly log: FilesLog;
-  };
+interface CurrentFilesOptions extends Config {
+  readonly log: FilesLog;
+}
 
 interface FilesLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

@@ -17,7 +17,7 @@ export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gat
  * Takes the secret as `takeSecret` does while a store opens, or loads it when another process has
  * compared it with the database. Closes the store when that throws.
  */
-export async function openWithSecret<Opened extends Pick<Store, 'close'> | undefined>(
+export async function openWithSecret<Opened extends Store | undefined>(
   settings: SecretSettings,
   opening: Promise<Opened>,
   { isCompared = false }: { readonly isCompared?: boolean } = {},

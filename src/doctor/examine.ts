@@ -70,7 +70,7 @@ export function examine(options: ExaminationOptions): Promise<Examination> {
     await put('abort', () => abortJson(question));
     backend.signal.throwIfAborted();
 
-    const seen = toSeen(findings, { thinkTags: evidence.thinkTags(), wanted });
+    const seen = toSeen(findings, evidence, wanted);
     return {
       model,
       findings,
@@ -111,7 +111,7 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
     if (!isTold) await putProbes((name) => DIALECT_PROBES.has(name));
     const wanted = isTold ? [] : await putSecondTurn(put, question);
     backend.signal.throwIfAborted();
-    const seen = toSeen(findings, { thinkTags: evidence.thinkTags(), wanted });
+    const seen = toSeen(findings, evidence, wanted);
     return {
       model,
       choice: chooseDialect(evidence.value, seen),
@@ -253,12 +253,15 @@ function createEvidence() {
   };
 }
 
-type Observed = Pick<Seen, 'thinkTags' | 'wanted'>;
-
-function toSeen(findings: readonly Finding[], observed: Observed): Seen {
+function toSeen(
+  findings: readonly Finding[],
+  evidence: ReturnType<typeof createEvidence>,
+  wanted: readonly string[],
+): Seen {
   const results = new Map(findings.map(({ name, result }) => [name, result]));
   return {
-    ...observed,
+    thinkTags: evidence.thinkTags(),
+    wanted,
     is: (name) => {
       const result = results.get(name);
       return result === 'yes' ? true : result === 'no' ? false : undefined;

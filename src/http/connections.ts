@@ -25,7 +25,7 @@ const SCARCE = 3 / 4;
 const SAID_EVERY_MS = 60_000;
 
 /** Each connection of a client may need one to a backend. The limit of open files is read here if it is not given. */
-export function createConnections(log: Pick<StoreLog, 'warn'>, openFiles = readFileLimit()): Connections {
+export function createConnections(log: StoreLog, openFiles = readFileLimit()): Connections {
   const most = Math.max(TOLD, Math.floor((openFiles - RESERVED_FILES) / 2));
   let count = 0;
   let saidAtMs = -Infinity;

@@ -16,7 +16,7 @@ export interface ReadinessOptions {
   readonly running: Pick<RunningRequests, 'leaving'>;
   readonly marks: Identity;
   readonly backends: Pick<Backends, 'states'>;
-  readonly log: Pick<StoreLog, 'warn'>;
+  readonly log: StoreLog;
   readonly connections: ConnectionLimit;
 }
 
@@ -57,7 +57,7 @@ function isReachable({ state, reason }: BackendState): boolean {
 }
 
 /** The store logs the reason, which may contain file names. */
-async function checkStore(store: Pick<Store, 'checkWritable'>): Promise<{ store: boolean; mark: string | undefined }> {
+async function checkStore(store: ReadinessOptions['store']): Promise<{ store: boolean; mark: string | undefined }> {
   try {
     return { store: true, mark: await store.checkWritable() };
   } catch {

@@ -20,7 +20,7 @@ import type { RoutedForward } from '../backend/failover.ts';
 
 /** What the gateway has opened, in groups. A route takes the groups that it needs. */
 export interface Services {
-  readonly settings: Omit<Config, 'prices' | 'models' | 'backends'>;
+  readonly settings: Config;
   readonly requests: RequestServices;
   readonly access: AccessServices;
   readonly books: BookServices;

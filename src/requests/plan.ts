@@ -6,7 +6,7 @@ import type { Translation } from '../core/request/request.ts';
 import type { ReplyTools } from '../core/request/tools.ts';
 import type { ModelCall } from '../core/tokens/estimate.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
-import type { CreateResponse } from '../contract/types.ts';
+import type { RequestWithoutInput } from '../core/reply/initial-response.ts';
 
 /** What a request can cost at most. */
 export interface PlannedLoad {
@@ -37,7 +37,7 @@ export interface ChatPlan extends Plan {
 
 export interface ResponsePlan extends Plan {
   /** The input is in the chat request. */
-  readonly request: Omit<CreateResponse, 'input'>;
+  readonly request: RequestWithoutInput;
   /** The JSON of what the response repeats, which then is not in the request. */
   readonly echo?: Uint8Array;
   /** The JSON of the messages that an explicit compaction keeps, without brackets. */

@@ -8,14 +8,17 @@ type Message =
   | readonly ['answer', id: number, value: unknown]
   | readonly ['failure', id: number, why: string];
 
-export interface Rpc<Theirs extends RpcService> {
+export interface Asking<Theirs extends RpcService> {
   /** Throws with the message of the other end when that fails, or when the channel has ended. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...parameters: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
+}
+
+export interface Rpc<Theirs extends RpcService> extends Asking<Theirs> {
   /** Returns an rpc whose questions transfer this memory to the other thread in place of copying it. */
-  transferring(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'>;
+  transferring(memory: readonly ArrayBuffer[]): Asking<Theirs>;
   readonly receive: (message: unknown) => void;
   readonly disconnect: (lastWords?: string) => void;
   readonly isDisconnected: boolean;
@@ -34,7 +37,7 @@ export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService)
   let lastId = 0;
   let endedBy: string | undefined;
 
-  function transferring(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'> {
+  function transferring(memory: readonly ArrayBuffer[]): Asking<Theirs> {
     return { ask };
 
     function ask<Name extends keyof Theirs & string>(

@@ -253,7 +253,7 @@ interface Read<Label extends string> {
 /** Adds a gauge that is read at each scrape, and has no value that is not read. */
 function addGauge<Label extends string>(
   registry: Registry,
-  { read, ...config }: Pick<GaugeConfiguration<Label>, 'name' | 'help' | 'labelNames' | 'aggregator'> & Read<Label>,
+  { read, ...config }: GaugeConfiguration<Label> & Read<Label>,
 ): void {
   registry.registerMetric(
     new Gauge<Label>({
@@ -270,7 +270,7 @@ function addGauge<Label extends string>(
 /** As `addGauge`, for what is counted elsewhere. */
 function addCounter<Label extends string>(
   registry: Registry,
-  { read, ...config }: Pick<CounterConfiguration<Label>, 'name' | 'help' | 'labelNames'> & Read<Label>,
+  { read, ...config }: CounterConfiguration<Label> & Read<Label>,
 ): void {
   registry.registerMetric(
     new Counter<Label>({

@@ -39,7 +39,7 @@ describe('operate', () => {
     said = [];
     states = ['up', 'resting'];
     reason = 'upstream_unreachable';
-    const log = { warn: (_fields: object, message: string) => said.push(message) };
+    const log = { info: () => undefined, warn: (_fields: object, message: string) => said.push(message) };
     const app = express();
     const running = {
       get leaving() {

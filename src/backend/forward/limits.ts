@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { ChatBackendOptions } from '../chat.ts';
+import type { AnswerTimeouts } from '../chat.ts';
 import { timedOut, type ConnectionPhase } from '../connection-failures.ts';
 
 export interface Limits {
@@ -11,7 +11,7 @@ export interface Limits {
 export interface LimitsOptions {
   /** While its body comes, the backend is not expected to answer. */
   readonly req: IncomingMessage;
-  readonly timeouts: Pick<ChatBackendOptions, 'firstByteTimeoutMs' | 'idleTimeoutMs'>;
+  readonly timeouts: AnswerTimeouts;
   readonly fail: (reason: unknown) => void;
 }
 

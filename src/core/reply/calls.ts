@@ -6,7 +6,7 @@ import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
 import { collectState, type CallOfReply } from './reply-state.ts';
-import { createNameBeginnings, createToolFinder, type CallableTools } from '../request/tools.ts';
+import { createNameBeginnings, createToolFinder, type ReplyTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
@@ -28,7 +28,7 @@ export interface Calls {
 }
 
 export interface CallsOptions {
-  readonly tools: CallableTools;
+  readonly tools: ReplyTools;
   /** Calls of the reply get other ids than calls of the request's input. */
   readonly usedCallIds: ReadonlySet<string>;
   /** Further calls are not sent to the client. */

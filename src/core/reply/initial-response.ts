@@ -12,6 +12,9 @@ import type { ToolRef } from '../request/tool-names.ts';
 import { isAllowedTools, toChosenTool } from '../request/tool-choice.ts';
 import type { ReplyTools } from '../request/tools.ts';
 
+/** The input of a request is not echoed, and may be large. */
+export type RequestWithoutInput = Omit<CreateResponse, 'input'>;
+
 export interface ResponseOrigin {
   readonly unique: UniquePart;
   readonly createdAtS: number;
@@ -20,7 +23,7 @@ export interface ResponseOrigin {
 
 /** Returns the response before the first chunk: an echo of the request with its defaults. */
 export function initialResponse(
-  request: Omit<CreateResponse, 'input'>,
+  request: RequestWithoutInput,
   tools: Pick<ReplyTools, 'echo'>,
   { unique, createdAtS, previousResponseId = null }: ResponseOrigin,
 ): ResponseResource {
@@ -62,7 +65,7 @@ export function initialResponse(
 /** The fields of a response that repeat the request and may be as large as it is. */
 export type Echo = Pick<ResponseResource, 'instructions' | 'tools' | 'tool_choice' | 'text' | 'reasoning' | 'metadata'>;
 
-export function echoOf(request: Omit<CreateResponse, 'input'>, tools: Pick<ReplyTools, 'echo'>): Echo {
+export function echoOf(request: RequestWithoutInput, tools: Pick<ReplyTools, 'echo'>): Echo {
   return {
     instructions: request.instructions ?? null,
     tools: [...tools.echo],

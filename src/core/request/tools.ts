@@ -210,14 +210,11 @@ export function planTools(
   };
 }
 
-/** What the reply needs to know the tool of a call. */
-export type CallableTools = Pick<ReplyTools, 'originals' | 'offeredCount' | 'callable'>;
-
 /**
  * Returns a function that finds the tool that the backend calls by a name; undefined when
  * `tool_choice` forbids it.
  */
-export function createToolFinder(tools: CallableTools): (backendName: string) => ToolRef | undefined {
+export function createToolFinder(tools: ReplyTools): (backendName: string) => ToolRef | undefined {
   const { originals, callable } = tools;
   const findFitting = lazily(() => createFittingTools(tools));
   const mayCall = (tool: ToolRef): boolean => callable === 'any' || callable.has(toolKey(tool));
@@ -236,7 +233,7 @@ const SEPARATORS = /__|[./:]/;
  * another separator behind it (openai/codex#23186), or with a prefix of their own. Returns a
  * function that finds the one tool that such a name fits; undefined when it fits none or several.
  */
-function createFittingTools({ originals, offeredCount, callable }: CallableTools) {
+function createFittingTools({ originals, offeredCount, callable }: ReplyTools) {
   const offered = [...originals]
     .slice(0, offeredCount)
     .filter(([, tool]) => callable === 'any' || callable.has(toolKey(tool)))
@@ -260,7 +257,7 @@ function onlyOf<Value>(values: readonly Value[]): Value | undefined {
 }
 
 /** Returns a function that says whether the name of an offered tool begins so, and goes on. */
-export function createNameBeginnings({ originals }: Pick<ReplyTools, 'originals'>): (text: string) => boolean {
+export function createNameBeginnings({ originals }: ReplyTools): (text: string) => boolean {
   // Nearly every call has the name of a tool in one piece, and needs no search.
   const sortNames = lazily(() => [...originals.keys()].toSorted());
   return (text) => {

@@ -12,9 +12,9 @@ import type { OwnGroup, OwnKey, OwnLimit, OwnPrice, OwnUsage, PriceTable } from 
 import { callerOf } from '../../access/authenticate.ts';
 
 export interface ShowKeyOptions {
-  readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;
+  readonly accounts: AccountStore;
   readonly rateLimits: RateLimits | undefined;
-  readonly prices: { readonly present: Pick<Prices, 'currency' | 'table'> | null };
+  readonly prices: { readonly present: Prices | null };
   readonly nowMs: () => number;
 }
 

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { listLatencies, type StatsSource } from '../../accounts/latencies.ts';
 import { listUsage, toUsageOfModel } from '../../accounts/usage.ts';
-import type { BackendPolicy } from '../../core/routes.ts';
+import type { ShownPolicy } from '../../core/routes.ts';
 import type { Store } from '../../core/books/store.ts';
 import type { UsageList } from '../../contract/types.ts';
 import { callerOf } from '../../access/authenticate.ts';
@@ -9,9 +9,9 @@ import { untilServed } from '../../wire/until-served.ts';
 import { readSpan } from '../../wire/query.ts';
 
 export interface ShowUsageOptions extends StatsSource {
-  readonly store: Pick<Store, 'listUsage' | 'listRequestStats'>;
+  readonly store: Store;
   readonly nowMs: () => number;
-  readonly policy: () => Pick<BackendPolicy, 'exposesUpstream'>;
+  readonly policy: () => ShownPolicy;
 }
 
 /** Answers with what the caller's own requests used, by hour, day or month (UTC) and model. */

@@ -9,7 +9,7 @@ import type { WorkerProcess } from './worker-process.ts';
 export interface SupervisorOptions {
   readonly count: number;
   readonly launch: (number: number) => LaunchedWorker;
-  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly log: Logger;
 }
 
 export interface LaunchedWorker extends WorkerProcess {

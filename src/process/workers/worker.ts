@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
 import type { BackendTable } from '../../config/backends-file.ts';
-import type { Config } from '../../config/config.ts';
 import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
 import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
@@ -10,7 +9,6 @@ import type { Metrics, ShownMetrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { forgetStart } from '../young-objects.ts';
 import { openClientStore } from '../../store/open.ts';
-import type { Store, StoreLog } from '../../core/books/store.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { Addresses } from '../../config/banner.ts';
 import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messages.ts';
@@ -63,7 +61,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
     { ...config, apiKeys: [], prices: null, models: null, backends: null },
     {
       log,
-      ...(isStoreClient && { store: openStoreOfPrimary({ ...config, log }) }),
+      ...(isStoreClient && { store: openClientStore({ ...config, log, run, hearCancels }) }),
       shared: { demoBaseUrl, files: current, joinMetrics, joinBackends, joinLimits },
     },
   );
@@ -81,21 +79,13 @@ function changeTables({ apiKeys, prices, models, backends }: Tables): void {
   current.backends.replace(backends);
 }
 
-interface StoreOfPrimary extends Pick<Config, 'settleTimeoutMs' | 'timeZone'> {
-  readonly log: StoreLog;
+function run(...batch: Parameters<PrimaryService['run']>): ReturnType<PrimaryService['run']> {
+  return primary.ask('run', ...batch);
 }
 
-function openStoreOfPrimary({ log, settleTimeoutMs, timeZone }: StoreOfPrimary): Store {
-  return openClientStore({
-    run: (mode, batch) => primary.ask('run', mode, batch),
-    hearCancels(heard) {
-      cancelListeners.add(heard);
-      return () => cancelListeners.delete(heard);
-    },
-    log,
-    settleTimeoutMs,
-    timeZone,
-  });
+function hearCancels(heard: () => void): () => void {
+  cancelListeners.add(heard);
+  return () => cancelListeners.delete(heard);
 }
 
 function joinMetrics(own: Metrics): ShownMetrics {

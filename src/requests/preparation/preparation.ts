@@ -11,7 +11,7 @@ import { createRoutes, type Route, type RoutedBackend } from '../../core/routes.
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { Writable } from '../../core/writable.ts';
 import { createRestingThread, type ThreadOptions } from '../../rpc/resting-thread.ts';
-import type { Rpc } from '../../rpc/rpc.ts';
+import type { Asking } from '../../rpc/rpc.ts';
 import type { Body, Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
 import type { ResponsePlan } from '../plan.ts';
@@ -268,7 +268,7 @@ interface FrameRead {
 
 type Tables = Pick<LargeRequest, 'modelTable' | 'routing' | 'usedFields'>;
 
-type Ask<Result> = (rpc: Pick<Rpc<LargeService>, 'ask'>, request: LargeRequest) => Promise<Answer<Result>>;
+type Ask<Result> = (rpc: Asking<LargeService>, request: LargeRequest) => Promise<Answer<Result>>;
 
 type Decided<Result> = Exclude<Answer<Result>, { readonly kind: 'refers' | 'weighs' }>;
 
