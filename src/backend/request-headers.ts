@@ -17,7 +17,7 @@ export function keyHeaders(key: string, { keyHeader }: KeyHeader): Readonly<Reco
  */
 export function withKey(
   headers: Readonly<Record<string, string>>,
-  { apiKey, dialect, headers: own }: Pick<BackendSpec, 'apiKey' | 'headers'> & { readonly dialect: KeyHeader },
+  { apiKey, dialect, headers: own }: BackendSpec,
 ): Readonly<Record<string, string>> {
   if (apiKey !== null) return { ...headers, ...keyHeaders(apiKey, dialect), ...own };
   const { authorization, ...rest } = headers;

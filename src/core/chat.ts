@@ -42,14 +42,17 @@ export type ChatMessage =
   | ChatAssistantMessage
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
 
-export interface ChatAssistantMessage extends MessageState {
+/** The field is the one in which the reasoning came, or the one of the dialect. */
+export interface ThoughtsField {
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
+}
+
+export interface ChatAssistantMessage extends MessageState, ThoughtsField {
   readonly role: 'assistant';
   readonly content: string | null | readonly ChatAssistantPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly refusal?: string;
-  /** The field is the one in which the reasoning came, or the one of the dialect. */
-  readonly reasoning_content?: string;
-  readonly reasoning?: string;
 }
 
 export interface ChatTool {

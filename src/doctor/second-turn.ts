@@ -1,11 +1,4 @@
-import type {
-  CallState,
-  ChatAssistantMessage,
-  ChatChunk,
-  ChatMessage,
-  ChatRequest,
-  MessageState,
-} from '../core/chat.ts';
+import type { CallState, ChatChunk, ChatMessage, ChatRequest, MessageState, ThoughtsField } from '../core/chat.ts';
 import { callPiecesOf, choiceOf, deltaOf, messageStateOf, textPiecesOf } from '../core/reply/chunk.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ABOUT_WEATHER, isCut, limited, no, OUT_OF_TOKENS, unclear, WEATHER, yes, type Finish } from './probes.ts';
@@ -58,7 +51,7 @@ function messageOf(chunk: ChatChunk): ChatChunk {
   return choice === undefined ? {} : deltaOf(choice);
 }
 
-type State = MessageState & Pick<ChatAssistantMessage, 'reasoning_content' | 'reasoning'>;
+type State = MessageState & ThoughtsField;
 
 function stateOf(message: ChatChunk): State {
   const { reasoning_content: content, reasoning } = message;

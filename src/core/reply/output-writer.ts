@@ -18,13 +18,13 @@ import { unreachable } from '../errors.ts';
 import { TEXT_WEIGHT, tooMuch, type EventLog } from './event-log.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
 import { mixedLengthOf } from './output-length.ts';
-import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
+import { openReasoningWriter, type ReasoningForm, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createTextReader, type TextReader } from './text-reader.ts';
 import { createThinkTagSplitter, type ThinkTags } from './think-tags.ts';
 import type { Writable } from '../writable.ts';
 
-export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
+export interface OutputWriterOptions extends CallsOptions, ReasoningForm {
   readonly thinkTags: ThinkTags;
   readonly state?: StateOptions;
   readonly logprobs: boolean;

@@ -8,9 +8,12 @@ export interface ReasoningWriter {
   close(status: OutputItem['status']): void;
 }
 
-export interface ReasoningOptions {
+export interface ReasoningForm {
   /** The default is a summary, because most clients show nothing else. */
   readonly reasoningOutput: ReasoningOutput;
+}
+
+export interface ReasoningOptions extends ReasoningForm {
   readonly seal: () => string | undefined;
 }
 

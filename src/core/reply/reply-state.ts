@@ -10,7 +10,7 @@ import { plainFieldOf, type Dialect } from '../dialects.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 import { appendText } from './growing-text.ts';
 import { isList, isObject, readJson } from '../json.ts';
-import type { ReasoningOptions } from './reasoning-writer.ts';
+import type { ReasoningForm } from './reasoning-writer.ts';
 
 /** Only the same backend and model get a state back, because it means nothing to others. */
 export interface StateOrigin {
@@ -82,10 +82,7 @@ export interface StateCollector {
   sealRest(calls: readonly CallOfReply[]): string | undefined;
 }
 
-export function createStateCollector(
-  log: EventLog,
-  options: StateOptions & Pick<ReasoningOptions, 'reasoningOutput'>,
-): StateCollector {
+export function createStateCollector(log: EventLog, options: StateOptions & ReasoningForm): StateCollector {
   const { dialect, model, reasoningField, isAskedFor, reasoningOutput } = options;
   const message: CollectedMessageState = {};
   /** Absent when the message has changed: it can have thousands of pieces, which are not written for each seal. */

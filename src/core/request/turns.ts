@@ -7,6 +7,7 @@ import type {
   ChatPart,
   ChatToolCall,
   MessageState,
+  ThoughtsField,
 } from '../chat.ts';
 import { plainFieldOf, type Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
@@ -422,10 +423,7 @@ function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
   return text === '' ? [thinking] : [thinking, { type: 'text', text }];
 }
 
-function toReasoningField(
-  reasoning: string | undefined,
-  form: ThoughtsForm | null,
-): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
+function toReasoningField(reasoning: string | undefined, form: ThoughtsForm | null): ThoughtsField {
   return reasoning === undefined || form === null || form === 'thinking-part' ? {} : { [form]: reasoning };
 }
 

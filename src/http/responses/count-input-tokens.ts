@@ -52,20 +52,16 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
   };
 }
 
+type Counted = Omit<InputTokens, 'object'>;
+
 interface Asking {
   readonly caller: Caller;
   readonly signal: AbortSignal;
 }
 
-async function count(
-  input: InputToCount,
-  asking: Asking,
-  options: CountInputTokensOptions,
-): Promise<Omit<InputTokens, 'object'>> {
+async function count(input: InputToCount, asking: Asking, options: CountInputTokensOptions): Promise<Counted> {
   const exact = await countAtBackend(input, asking, options);
-  return exact === undefined
-    ? { estimated: true, ...(await estimate(input, asking, options)) }
-    : { estimated: false, input_tokens: exact };
+  return exact === undefined ? estimate(input, asking, options) : { estimated: false, input_tokens: exact };
 }
 
 /**
@@ -86,12 +82,12 @@ async function estimate(
   { backendModel: model, counted: { texts, otherTokens }, inputSize }: InputToCount,
   { caller, signal }: Asking,
   { tokenizer, estimator }: CountInputTokensOptions,
-): Promise<Pick<InputTokens, 'input_tokens' | 'estimated_by'>> {
+): Promise<Counted> {
   const vocabulary = vocabularyOf(model);
   const tokens = await tokenizer.count(texts, { vocabulary, signal });
   return tokens === undefined
-    ? { input_tokens: arithmetic(), estimated_by: 'arithmetic' }
-    : { input_tokens: tokens + otherTokens, estimated_by: vocabulary };
+    ? { estimated: true, input_tokens: arithmetic(), estimated_by: 'arithmetic' }
+    : { estimated: true, input_tokens: tokens + otherTokens, estimated_by: vocabulary };
 
   function arithmetic(): number {
     const [name] = caller.identity;

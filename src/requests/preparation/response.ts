@@ -56,14 +56,17 @@ interface PreparedCompaction {
   readonly resume?: (encryptedContent: string) => ChatRequest;
 }
 
-export interface ParsedRequest {
+export interface ReceivedRequest {
   readonly bytes: Buffer;
-  /** The bytes as JSON. It is changed. */
-  readonly value: unknown;
   readonly unique: UniquePart;
   readonly identity: Identity;
   readonly isLimited: boolean;
   readonly needsOutputLimit: boolean;
+}
+
+export interface ParsedRequest extends ReceivedRequest {
+  /** The bytes as JSON. It is changed. */
+  readonly value: unknown;
 }
 
 export interface PrepareOptions {

@@ -13,7 +13,6 @@ import { routesOf, type Route, type Routing } from '../../core/routes.ts';
 import { rememberUsedFields, type UsedFields } from '../../core/request/used-fields.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
-import type { Identity } from '../../core/ids.ts';
 import { digestOf } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
 import { routeChat, type RoutedChat } from './route.ts';
@@ -29,6 +28,7 @@ import {
   type Prepared,
   type PrepareOptions,
   type PrepareServices,
+  type ReceivedRequest,
   type TranslationSettings,
 } from './response.ts';
 
@@ -44,12 +44,11 @@ export interface ThreadSettings
   readonly defaultMaxOutputTokens: number;
 }
 
-export interface LargeRequest extends Pick<ParsedRequest, 'unique' | 'isLimited' | 'needsOutputLimit'> {
+export interface LargeRequest extends Omit<ReceivedRequest, 'bytes'> {
   readonly modelTable: ModelTable | null;
   readonly routing: Routing;
   readonly usedFields: UsedFields['table'];
   readonly bytes: Uint8Array;
-  readonly identity: Identity;
   readonly isIdempotent: boolean;
   /** The items that the input refers to, once the thread has asked for them. */
   readonly recalled?: ReadonlyMap<string, RememberedItem>;
@@ -85,7 +84,7 @@ type Need =
 type Decided<Result> = { readonly kind: 'prepared'; readonly result: Result } | Need | Refused;
 
 /** With the bytes of the request, which were transferred to the thread. */
-export type Answer<Result> = Decided<Result> & Pick<LargeRequest, 'bytes'>;
+export type Answer<Result> = Decided<Result> & { readonly bytes: Uint8Array };
 
 /** How a request came: its answer to a preparation is made in the same way again to resume. */
 export type PreparedAs = PrepareOptions | { readonly past: Turns | undefined };
@@ -164,7 +163,7 @@ class NeedsMore extends Error {
   }
 }
 
-interface Received extends Omit<ParsedRequest, 'value'> {
+interface Received extends ReceivedRequest {
   readonly isIdempotent: boolean;
 }
 
