@@ -4,7 +4,7 @@ import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
 import { findDialect, readDialectsFile, unknownDialect } from './dialects-file.ts';
 import { parametersOf, readBackendsFile, type BackendTable } from './backends-file.ts';
-import { CONSTANTS, type Constants } from './constants.ts';
+import { CONSTANTS } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
@@ -14,92 +14,10 @@ import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Proxy } from '../core/routes.ts';
 import { fileOf, findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import { findGone } from './gone-settings.ts';
-import type {
-  AuthMode,
-  HistoryPolicy,
-  HostedToolsPolicy,
-  ImageUrlPolicy,
-  LogFormat,
-  LogLevel,
-  ReasoningOutput,
-  Settings,
-} from '../contract/types.ts';
+import type { Settings } from '../contract/types.ts';
 
 /** The checked and frozen settings. `.env.example` describes each of them. */
-export interface Config extends Constants {
-  readonly host: string;
-  readonly port: number;
-  /** Has no slash at its end. */
-  readonly publicBaseUrl: string | null;
-  /** Whether only programs on this machine can reach the gateway. */
-  readonly isLoopback: boolean;
-  readonly allowedHosts: readonly string[];
-  /** The value of `trust proxy` in Express: a number of hops, or addresses and subnets. */
-  readonly trustProxy: number | readonly string[];
-  /** Has no slash at its end; null starts the embedded demo backend. */
-  readonly upstreamBaseUrl: string | null;
-  /** Names several backends in the place of `upstreamBaseUrl`. */
-  readonly backendsFile: string | null;
-  readonly backends: BackendTable | null;
-  readonly upstreamApiKey: string | null;
-  /** Holds the key, and is read again while the gateway runs. */
-  readonly upstreamApiKeyFile: string | null;
-  readonly upstreamHeaders: Readonly<Record<string, string>>;
-  /** Between the gateway and `upstreamBaseUrl`. */
-  readonly upstreamProxy: Proxy | null;
-  readonly upstreamDialect: string;
-  readonly dialect: Dialect;
-  readonly dialectsFile: string | null;
-  readonly modelAliases: ReadonlyMap<string, string>;
-  readonly defaultModelId: string | null;
-  readonly passthroughPaths: readonly string[];
-  readonly authMode: AuthMode;
-  readonly apiKeys: readonly string[];
-  /** Null turns the admin API off. */
-  readonly adminToken: string | null;
-  readonly corsOrigins: readonly string[];
-  /** It may hold a password, so it must not be shown. */
-  readonly databaseUrl: string;
-  readonly workers: number;
-  readonly gatewaySecret: string | null;
-  readonly gatewaySecretPrevious: string | null;
-  readonly recordRetentionDays: number;
-  readonly pricesFile: string | null;
-  readonly prices: Prices | null;
-  /** That of the days and months of spend limits. */
-  readonly timeZone: string;
-  readonly modelsFile: string | null;
-  readonly models: Models | null;
-  readonly defaultMaxOutputTokens: number;
-  readonly compactionModel: string | null;
-  readonly hostedTools: HostedToolsPolicy;
-  readonly history: HistoryPolicy;
-  readonly imageUrls: ImageUrlPolicy;
-  readonly reasoningOutput: ReasoningOutput;
-  readonly itemMemoryTtlS: number;
-  readonly maxBodyBytes: number;
-  readonly maxBodyBytesInFlight: number;
-  readonly maxConcurrentRequests: number;
-  /** 100 sets no limit. */
-  readonly callerSharePercent: number;
-  readonly maxWebSockets: number;
-  readonly connectTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  readonly drainDelayMs: number;
-  readonly duplicateStatus: Settings['DUPLICATE_STATUS'];
-  readonly drainTimeoutMs: number;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  readonly metricsToken: string | null;
-  readonly metricsPort: number | null;
-  /** Where `metricsPort` is opened: only who knows the token reads metrics from another machine. */
-  readonly metricsHost: string;
-  readonly isMetricsLoopback: boolean;
-  /** Null sends no alerts. */
-  readonly alertWebhook: AlertWebhook | null;
-  readonly warnings: readonly string[];
-}
+export type Config = ReturnType<typeof toConfig>;
 
 export interface AlertWebhook {
   readonly url: string;
@@ -137,7 +55,7 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
       dialectsFile: settings.DIALECTS_FILE ?? null,
       upstreamDialect: settings.UPSTREAM_DIALECT,
       authMode: settings.AUTH_MODE,
-      modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
+      modelAliases: aliasesOf(settings),
     },
     env,
   );
@@ -352,50 +270,59 @@ function isLoopback(host: string): boolean {
   return LOOPBACK.check(name, isIPv6(name) ? 'ipv6' : 'ipv4');
 }
 
-function toConfig(
-  settings: Settings,
-  read: Pick<
-    Config,
-    | 'dialect'
-    | 'prices'
-    | 'models'
-    | 'backends'
-    | 'upstreamApiKeyFile'
-    | 'upstreamHeaders'
-    | 'upstreamProxy'
-    | 'alertWebhook'
-  >,
-  warnings: readonly string[],
-): Config {
+/** What is read beside the settings. */
+interface Read {
+  readonly dialect: Dialect;
+  readonly prices: Prices | null;
+  readonly models: Models | null;
+  readonly backends: BackendTable | null;
+  /** Holds the key, and is read again while the gateway runs. */
+  readonly upstreamApiKeyFile: string | null;
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
+  /** Between the gateway and `upstreamBaseUrl`. */
+  readonly upstreamProxy: Proxy | null;
+  /** Null sends no alerts. */
+  readonly alertWebhook: AlertWebhook | null;
+}
+
+function toConfig(settings: Settings, read: Read, warnings: readonly string[]) {
   const metricsHost = settings.METRICS_TOKEN === undefined ? '127.0.0.1' : settings.HOST;
   return Object.freeze({
     ...CONSTANTS,
     ...read,
     host: settings.HOST,
     port: settings.PORT,
+    /** Has no slash at its end. */
     publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
+    /** Whether only programs on this machine can reach the gateway. */
     isLoopback: isLoopback(settings.HOST),
     allowedHosts: Object.freeze(settings.ALLOWED_HOSTS),
+    /** The value of `trust proxy` in Express: a number of hops, or addresses and subnets. */
     trustProxy: toTrustProxy(settings.TRUST_PROXY),
+    /** Has no slash at its end; null starts the embedded demo backend. */
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
+    /** Names several backends in the place of `upstreamBaseUrl`. */
     backendsFile: settings.BACKENDS_FILE ?? null,
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
     upstreamDialect: settings.UPSTREAM_DIALECT,
     dialect: Object.freeze(read.dialect),
     dialectsFile: settings.DIALECTS_FILE ?? null,
-    modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
+    modelAliases: aliasesOf(settings),
     defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
     passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
     authMode: settings.AUTH_MODE,
     apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
+    /** Null turns the admin API off. */
     adminToken: settings.ADMIN_TOKEN ?? null,
     corsOrigins: Object.freeze(settings.CORS_ORIGINS),
+    /** It may hold a password, so it must not be shown. */
     databaseUrl: settings.DATABASE_URL,
     workers: settings.WORKERS,
     gatewaySecret: settings.GATEWAY_SECRET ?? null,
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
     pricesFile: settings.PRICES_FILE ?? null,
+    /** That of the days and months of spend limits. */
     timeZone: read.prices?.timeZone ?? UTC,
     modelsFile: settings.MODELS_FILE ?? null,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
@@ -408,6 +335,7 @@ function toConfig(
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
     maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
+    /** 100 sets no limit. */
     callerSharePercent: settings.CALLER_SHARE,
     maxWebSockets: settings.MAX_WEBSOCKETS,
     connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
@@ -421,10 +349,15 @@ function toConfig(
     logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,
+    /** Where `metricsPort` is opened: only who knows the token reads metrics from another machine. */
     metricsHost,
     isMetricsLoopback: isLoopback(metricsHost),
     warnings: Object.freeze(warnings),
   });
+}
+
+function aliasesOf({ MODEL_ALIASES }: Settings): ReadonlyMap<string, string> {
+  return new Map(Object.entries(MODEL_ALIASES));
 }
 
 function toWebhook(settings: Settings, proxy: Proxy | undefined): AlertWebhook | null {

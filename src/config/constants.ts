@@ -18,5 +18,3 @@ export const CONSTANTS = {
   /** Of a summary, the thoughts of the model included. */
   compactionMaxOutputTokens: 4096,
 };
-
-export type Constants = Readonly<typeof CONSTANTS>;
