@@ -5,80 +5,30 @@
 
 import type { OwnDialect, ReasoningEffort } from '../contract/types.ts';
 
-export interface Dialect {
-  readonly keyHeader: NonNullable<OwnDialect['keyHeader']>;
-  readonly systemRole: 'developer' | 'system' | 'as-given';
-  /** Many chat templates take only one system message, at the beginning. */
-  readonly systemPlace: 'merged-first' | 'in-place';
-  /** Many chat templates raise an error when two user messages follow each other. */
-  readonly userMessages: 'merged' | 'as-given';
-  /** The message that must come between the outputs of tools and a user message. */
-  readonly afterOutputs: 'nothing' | 'assistant';
-  /** JSON callers of a backend that generates to its end for nobody are answered from a stream. */
-  readonly streams: 'as-asked' | 'always';
-  readonly tokenLimitField: 'max_tokens' | 'max_completion_tokens';
-  /** A backend that refuses `stream_options` is asked again without it. */
-  readonly streamOptions: boolean;
-  /** Its chunks have padding of random length unless they are asked for without. */
-  readonly padsChunks: boolean;
-  /**
-   * The field that takes thoughts back. A sealed state can name another; for `as-sent` it must. With
-   * `as-used` it is `reasoning_content` or what the model has used, and others' thoughts go only then.
-   */
-  readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | 'as-used' | null;
-  readonly reasoningAlways: NonNullable<OwnDialect['reasoningAlways']>;
-  /** Efforts other than these and "none" are rounded down. Null passes every effort on. */
-  readonly efforts: readonly ReasoningEffort[] | null;
-  /** These fields replace an effort that `reasoning_effort` does not know. */
-  readonly effortFields: EffortFields;
-  /** These fields go with a `tool_choice` that forces a call, in the place of an effort. */
-  readonly forcedCallFields: EffortFields['none'];
-  /** `opened` is for chat templates that write the `<think>` themselves. */
-  readonly thinkTags: NonNullable<OwnDialect['thinkTags']>;
-  /** Without the field a replayed refusal is sent as text. */
-  readonly refusalField: boolean;
-  /** State for the first call of a turn that brought none, because another model made it. */
-  readonly foreignCallState: OwnDialect['foreignCallState'];
-  readonly callIds: 'any' | 'up-to-40' | 'nine-alphanumeric';
-  readonly strictTools: boolean;
-  /**
-   * `allowed` takes a list of tools and `named` one, each as an object, `words` only the words, and
-   * `ignored` does not look at the field.
-   */
-  readonly toolChoice: 'allowed' | 'named' | 'words' | 'ignored';
-  /** A backend that knows only `json_object` reads the schema in the system text. */
-  readonly schemaForm: 'both' | 'json_schema' | 'json_object';
-  /** These service tiers have another name here. */
-  readonly serviceTiers: Readonly<Record<string, string>>;
-  readonly imageForm: 'data-or-url' | 'data';
-  readonly fileForm: 'data' | 'data-or-url' | 'document-url' | 'none';
-  /** Audio is an object with data and format, the data alone, or a data: URL. */
-  readonly audioForm: 'object' | 'text' | 'url';
-  /** Where the backend counts the tokens of a chat request: a path from the base URL. */
-  readonly inputCounter: NonNullable<OwnDialect['inputCounter']> | null;
-  readonly optionalFields: readonly OptionalField[];
-  /** The Responses format does not have these parameters. They are passed on as they are. */
-  readonly parameters: readonly string[];
-  /** As `parameters`, but not for keys with funds or limits, since they may cost more than is reserved. */
-  readonly unboundedParameters: readonly string[];
-}
+/** What is undefined in most kinds. */
+type Rare = 'forcedCallFields' | 'foreignCallState';
+
+/** A kind of backend says everything that schemas/dialects.json describes. */
+export type Dialect = {
+  readonly [Name in Exclude<keyof OwnDialect, 'extends'>]: Readonly<
+    Name extends Rare ? OwnDialect[Name] : Exclude<OwnDialect[Name], undefined>
+  >;
+};
 
 export type DialectParameters = Pick<Dialect, 'parameters' | 'unboundedParameters'>;
-
-type EffortFields = NonNullable<OwnDialect['effortFields']>;
-
-type OptionalField = NonNullable<OwnDialect['optionalFields']>[number];
 
 /** Follows the strictest chat templates, because the backend is unknown. */
 const GENERIC: Dialect = {
   keyHeader: 'authorization',
   systemRole: 'system',
+  // Many chat templates take only one system message, at the beginning.
   systemPlace: 'merged-first',
   // "Conversation roles must alternate": templates of Gemma and Mistral (charmbracelet/crush#279).
   userMessages: 'merged',
   afterOutputs: 'nothing',
   streams: 'as-asked',
   tokenLimitField: 'max_tokens',
+  // A backend that refuses `stream_options` is asked again without it.
   streamOptions: true,
   padsChunks: false,
   // Moonshot and hosts of DeepSeek's models answer 400 without it (continuedev/continue#11600), and
@@ -90,6 +40,7 @@ const GENERIC: Dialect = {
   effortFields: {},
   forcedCallFields: undefined,
   thinkTags: false,
+  // Without the field a replayed refusal is sent as text.
   refusalField: false,
   foreignCallState: undefined,
   callIds: 'any',
