@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/types.ts';
+import { formatAmount, parseAmount } from '../core/money/decimal.ts';
 import { LIMITS, RATE_LIMITS, SPEND_WINDOWS } from '../core/money/limits.ts';
 import { toMs } from '../core/time.ts';
 import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
@@ -234,8 +235,13 @@ export type Described = readonly [name: string, value: string];
 export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
   const { limits } = account;
   const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));
-  const spent = (amount: string, endsAt: number): string =>
-    `${money(amount)} until ${formatUtcOr('', toMs(endsAt))} UTC`;
+  const spent = (amount: string, limit: string | null, endsAt: number): string => {
+    const until = `until ${formatUtcOr('', toMs(endsAt))}`;
+    if (limit === null) return `${money(amount)} ${until}`;
+    // What is reserved counts as spent.
+    const [most = 0, used = 0, held = 0] = [limit, amount, account.held].map(parseAmount);
+    return `${money(amount)}, ${money(formatAmount(Math.max(0, most - used - held)))} is left ${until}`;
+  };
   return [
     ['status', account.status],
     ['created', formatUtcOr('', toMs(account.created_at))],
@@ -245,8 +251,9 @@ export function describeAccount(account: Account, currency: string | undefined):
     ...SPEND_WINDOWS.map(({ wire }) => [inWords(wire), money(limits[wire], 'no limit')] as const),
     ['balance', money(account.balance, 'not prepaid')],
     ['held', money(account.held)],
-    ...SPEND_WINDOWS.map(({ per, now }) => {
-      return [`spent ${inWords(now)}`, spent(account[`spent_${now}`], account[`${per}_ends_at`])] as const;
+    ...SPEND_WINDOWS.map(({ per, now, wire }) => {
+      const words = spent(account[`spent_${now}`], limits[wire], account[`${per}_ends_at`]);
+      return [`spent ${inWords(now)}`, words] as const;
     }),
   ];
 }

@@ -161,6 +161,17 @@ describe('keys', () => {
     expect((await cli(`keys delete key_${'0'.repeat(32)} --yes`)).stderr).to.equal('There is no key with this id.\n');
   });
 
+  it('says what is left of each spend limit, and until when', async () => {
+    await cli('keys create --name alice --spend-per-day 1.00 --spend-per-week 0.20');
+    shop.tamper('UPDATE keys SET held_micro = 300000');
+    const { stdout } = await cli('keys show alice');
+    expect(stdout.match(/^spent .*/gm)?.map((line) => line.replace(/ {2,}/, ': '))).to.deep.equal([
+      'spent today: 0.00, 0.70 is left until 2026-11-22 00:00:00 UTC',
+      'spent this week: 0.00, 0.00 is left until 2026-11-23 00:00:00 UTC',
+      'spent this month: 0.00 until 2026-12-01 00:00:00 UTC',
+    ]);
+  });
+
   it('says in which currency its amounts are', async () => {
     const path = `${shop.folder}/prices.json`;
     writeFileSync(path, '{"currency": "EUR", "models": {"m": {"input": "1", "output": "2"}}}');
