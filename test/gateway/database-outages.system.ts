@@ -338,6 +338,32 @@ if (isInstalled) {
       expect(backend.requests).to.have.lengthOf(calls);
     });
 
+    it('dies in front of a standby that has fallen behind loses what that lacks, which runs again when it is repeated', async () => {
+      backend.always({ json: completion('Hello') });
+      const standby = await server.startStandby();
+      takeAway = async () => {
+        await server.start();
+        await standby.close();
+      };
+      const caller = callerOf(gateway.url);
+      const create = async (name: string): Promise<number> => {
+        const reply = await caller.create({ model: 'm', input: 'Hi' }, { headers: { 'idempotency-key': name } });
+        await reply.text();
+        return reply.status;
+      };
+      expect(await create('known')).to.equal(200);
+      await standby.fallBehind();
+      expect(await create('lacking')).to.equal(200);
+      await server.stop('immediate');
+      await standby.promote();
+      proxy.cut();
+      proxy.mend();
+      proxy.leadTo(standby.port);
+      await until(async () => (await create('known')) === 409);
+      expect([await create('lacking'), await create('lacking')]).to.deep.equal([200, 409]);
+      expect(backend.requests).to.have.lengthOf(3);
+    });
+
     it('is a replica from the beginning says so, in one line', async () => {
       await server.becomeStandby();
       await server.stop('fast');

@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
+import { until } from './time.ts';
 
 export interface OwnPostgres {
   /** Of a database `gateway` and an ordinary role, which has to show its password. */
@@ -24,6 +25,8 @@ export interface OwnPostgres {
 
 export interface Standby {
   readonly port: number;
+  /** Gets nothing more of what the primary commits, and has all that it has committed so far. */
+  fallBehind(): Promise<void>;
   promote(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,6 +55,16 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       const standby = await startPostgresServer({ standbyOf: server });
       return {
         port: standby.port,
+        async fallBehind() {
+          const [committed] = await sql('SELECT pg_current_wal_lsn()::text AS lsn');
+          const { lsn } = committed as { lsn: string };
+          await until(
+            async () => (await askServer(standby, `SELECT 1 WHERE pg_last_wal_replay_lsn() >= '${lsn}'`)).length > 0,
+          );
+          await askServer(standby, `ALTER SYSTEM SET primary_conninfo = ''`);
+          await askServer(standby, 'SELECT pg_reload_conf()');
+          await until(async () => (await sql('SELECT 1 FROM pg_stat_replication')).length === 0);
+        },
         promote: async () => void (await askServer(standby, 'SELECT pg_promote()')),
         close: () => standby.close(),
       };
