@@ -187,9 +187,9 @@ export interface Served {
 
 /** What goes on beside a test, and ends with it. */
 interface Begun {
-  isOver(): boolean;
-  describe(): string;
-  stop(): Promise<unknown>;
+  readonly isOver: () => boolean;
+  readonly describe: () => string;
+  readonly stop: () => Promise<unknown>;
 }
 
 function serveHonest(
@@ -202,8 +202,9 @@ function serveHonest(
   const failures: string[] = [];
   let isStopped = false;
   let isServed = false;
+  const goesOn = (): boolean => !isStopped && !isOver(took.length);
   const row = async (): Promise<void> => {
-    while (!isStopped && !isOver(took.length)) {
+    while (goesOn()) {
       const startedAtMs = performance.now();
       const asked = request(`${url}/api/v1/responses`, {
         method: 'POST',
@@ -256,10 +257,7 @@ function startAttackers(orders: Orders): Attackers & Begun & { readonly untilRea
   const ended = once(child, 'exit');
   const attackers = {
     seen: {} as Seen,
-    untilReady: once(child, 'message').then(() => {
-      child.on('message', (seen: Seen) => (attackers.seen = seen));
-      child.send(orders);
-    }),
+    untilReady: beginAttack(),
     isOver: () => child.exitCode !== null || child.signalCode !== null,
     describe: () => `the attackers saw ${JSON.stringify(attackers.seen)}`,
     async stop() {
@@ -269,6 +267,12 @@ function startAttackers(orders: Orders): Attackers & Begun & { readonly untilRea
     },
   };
   return attackers;
+
+  async function beginAttack(): Promise<void> {
+    await once(child, 'message');
+    child.on('message', (seen: Seen) => (attackers.seen = seen));
+    child.send(orders);
+  }
 }
 
 /** Shows the figures of an attack: on the first tries, and now. */
