@@ -1,4 +1,5 @@
-import { DAY_MS, parseUtc } from '../core/time.ts';
+import { DAY_MS } from '../core/time.ts';
+import { parseUtc } from '../wire/query.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 

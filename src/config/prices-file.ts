@@ -2,7 +2,7 @@ import schema from '../../schemas/prices.json' with { type: 'json' };
 import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
 import { UTC } from '../core/time.ts';
-import { createCalendar } from '../core/books/calendar.ts';
+import { createCalendar } from '../store/calendar.ts';
 import { createPrices, serviceTierOf, type Prices } from '../core/money/pricing.ts';
 import { compileBySize } from './json-file.ts';
 import { placeOf, readTableFile, type TableFile } from './table-file.ts';

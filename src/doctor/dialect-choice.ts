@@ -88,7 +88,7 @@ export function findDifferences(dialect: Dialect, seen: Seen): FoundDifferences 
   return { needed: pick(false), better: pick(true) };
 }
 
-type Name = keyof Differences;
+type Name = keyof Dialect;
 
 type Compare = (
   dialect: Dialect,

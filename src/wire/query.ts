@@ -4,7 +4,7 @@ import { USAGE_KEPT_DAYS, USUAL_SPAN_MS, type UsageSpan } from '../core/books/ke
 import type { RecordQuery, RecordStatus } from '../core/books/store.ts';
 import { given } from '../core/given.ts';
 import { parseRequestId } from '../core/ids.ts';
-import { DAY_MS, parseUtc } from '../core/time.ts';
+import { DAY_MS } from '../core/time.ts';
 
 /** Returns Unix time in milliseconds. Throws ApiError for a text that is no time. */
 export function readTime(name: string, text: unknown): number | undefined {
@@ -16,6 +16,14 @@ export function readTime(name: string, text: unknown): number | undefined {
     name,
     `${name} must be Unix time in seconds, or a UTC time such as 2026-03-01 or 2026-03-01T12:30Z.`,
   );
+}
+
+/** Returns the moment of `2027-01-31` or `2027-01-31T12:00Z`; undefined for any other text, and for a day that does not exist. */
+export function parseUtc(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  // Date reads the 30th of February as a day in March.
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.replace('Z', '')) ? ms : undefined;
 }
 
 /** Returns how many entries a list has at most. Throws ApiError for what is no number from 1 to 100. */

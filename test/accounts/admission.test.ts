@@ -8,7 +8,7 @@ import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import { createPrices } from '../../src/core/money/pricing.ts';
 import type { RateStanding } from '../../src/core/money/rates.ts';
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import type { StoredKey } from '../../src/core/books/keys.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { newGroupId, newStoredGroup, newStoredKey, NO_LIMITS } from '../support/keys.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { spendWindowsOf } from '../../src/accounts/spend.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { newStoredKey } from '../support/keys.ts';
 
 describe('spendWindowsOf', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { percentOf, reachedBy, spendingOf } from '../../src/alerts/spending.ts';
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import type { AccountSpending } from '../../src/core/books/alerts.ts';
 import { newKeyId } from '../support/keys.ts';
 

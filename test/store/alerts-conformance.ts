@@ -1,7 +1,7 @@
 /** What every engine promises about alerts; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { DAY_MS, UTC } from '../../src/core/time.ts';
 import type { SpendingQuery } from '../../src/core/books/alerts.ts';
 import type { KeyDraft } from '../../src/core/books/keys.ts';

@@ -1,7 +1,7 @@
 /** What every engine promises about groups of keys; called by the tests of each. */
 import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import { WHOLE_GATEWAY } from '../../src/core/ids.ts';

@@ -1,6 +1,6 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { expect } from 'chai';
 import { loadAcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { ApiError } from '../../src/core/errors.ts';

@@ -1,6 +1,6 @@
 import type { KeyLimits } from '../../src/core/money/limits.ts';
 import { UTC } from '../../src/core/time.ts';
-import { createCalendar } from '../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 import { randomBytes } from 'node:crypto';
 import type { GroupId, KeyId } from '../../src/contract/ids.ts';
 import { toGroupId, toKeyId, toUniquePart } from '../../src/core/ids.ts';

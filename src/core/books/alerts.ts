@@ -1,4 +1,4 @@
-import type { CalendarDay } from './calendar.ts';
+import type { CalendarDay } from './keys.ts';
 import type { SpendLimits, Spent } from '../money/limits.ts';
 import type { AccountId, GroupId } from '../../contract/ids.ts';
 

@@ -1,7 +1,6 @@
-import type { CalendarDay } from './calendar.ts';
 import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
 import type { StopSignal } from '../stop-signal.ts';
-import type { KeyLimits, Spent } from '../money/limits.ts';
+import type { KeyLimits, SpendWindow, Spent } from '../money/limits.ts';
 import type { RateStanding } from '../money/rates.ts';
 import type { Identity } from '../ids.ts';
 import { DAY_MS } from '../time.ts';
@@ -100,6 +99,18 @@ export interface GroupChange {
 
 export interface KeyChange extends GroupChange {
   readonly groupId?: GroupId | null;
+}
+
+/** A day of a time zone, and all that it is in. It may have 23 or 25 hours. */
+export type CalendarDay = Readonly<Record<SpendWindow['per'], Period>>;
+
+export interface Period {
+  /** One more than that of the period before. */
+  readonly number: number;
+  /** Such as yyyy-mm-dd for a day. */
+  readonly name: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
 }
 
 export interface StoredAccount extends Spent {

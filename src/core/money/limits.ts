@@ -1,6 +1,6 @@
 /**
  * What limits a key or a group. All that stores, counts, changes or shows limits runs over these tables, so that
- * a limit is added here, in its schemas and in the migrations, and a window in `core/books/calendar.ts` too.
+ * a limit is added here, in its schemas and in the migrations, and a window in `store/calendar.ts` too.
  */
 
 export const RATE_LIMITS = [rateOf('requests', 'rpm'), rateOf('tokens', 'tpm')] as const;

@@ -12,7 +12,7 @@ import {
   type RateCorrection,
   type RateStanding,
 } from '../../core/money/rates.ts';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import type { Account, OpenUnit } from './unit-of-work.ts';
 import type { BegunRow, RecordRow } from '../rows/records.ts';
 

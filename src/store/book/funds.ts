@@ -1,7 +1,6 @@
-import type { CalendarDay } from '../../core/books/calendar.ts';
+import type { CalendarDay, Hold } from '../../core/books/keys.ts';
 import { SPEND_WINDOWS, type SpendLimits, type SpendWindow, type Spent } from '../../core/money/limits.ts';
 import { recordOf } from '../../core/map-values.ts';
-import type { Hold } from '../../core/books/keys.ts';
 
 /** The sums belong to the latest day, week and month that have a charge, as `CalendarDay` counts them. */
 export interface Funds extends Spent, Readonly<Record<SpendWindow['per'], number>> {

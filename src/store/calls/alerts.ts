@@ -2,7 +2,7 @@ import { mapValues } from '../../core/map-values.ts';
 import type { AlertStore } from '../../core/books/alerts.ts';
 import { toSpending } from '../rows/alerts.ts';
 import type { BatchQueue } from '../queue/batch-queue.ts';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 
 export function createAlertCalls(queue: BatchQueue, clock: () => number, calendar: Calendar): AlertStore {
   return {

@@ -1,4 +1,4 @@
-import { createCalendar } from '../../core/books/calendar.ts';
+import { createCalendar } from '../calendar.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
 import { DAY_MS, UTC } from '../../core/time.ts';

@@ -1,9 +1,10 @@
 import type { AccountId, GroupId, KeyId } from '../../contract/ids.ts';
-import type { Calendar, CalendarDay } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { ApiError } from '../../core/errors.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import type {
   AccountStore,
+  CalendarDay,
   CreditEntry,
   KeyDraft,
   LedgerPage,

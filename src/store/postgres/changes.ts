@@ -27,7 +27,7 @@ import {
   type IdempotencyRow,
   type RecordRow,
 } from '../rows/records.ts';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';

@@ -3,7 +3,7 @@ import type { Mode, Operation, OperationName, RemoteEngine, Reply } from '../que
 import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { isPlainAcceptance, writeChanges } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';

@@ -6,7 +6,7 @@
  * breaks the foreign key.
  */
 import { randomBytes } from 'node:crypto';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { prepareCharges } from '../book/charges.ts';
 import { UNFINISHED_COLUMNS } from '../rows/record-columns.ts';
 import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/records.ts';

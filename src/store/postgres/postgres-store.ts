@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { UTC } from '../../core/time.ts';
-import { createCalendar } from '../../core/books/calendar.ts';
+import { createCalendar } from '../calendar.ts';
 import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';

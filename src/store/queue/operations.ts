@@ -1,7 +1,14 @@
 import type { AccountId, GroupId, KeyId, RequestId } from '../../contract/ids.ts';
-import type { CreditEntry, GroupChange, Hold, KeyChange, LedgerEntry, UsageQuery } from '../../core/books/keys.ts';
+import type {
+  CalendarDay,
+  CreditEntry,
+  GroupChange,
+  Hold,
+  KeyChange,
+  LedgerEntry,
+  UsageQuery,
+} from '../../core/books/keys.ts';
 import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
-import type { CalendarDay } from '../../core/books/calendar.ts';
 import type { RecordStatus } from '../../core/books/store.ts';
 import type { ClaimRow, SpendingRow, SpendingStep } from '../rows/alerts.ts';
 import type { CountedRow, PaidRow } from '../book/charges.ts';

@@ -1,5 +1,5 @@
 import type { AccountId, GroupId } from '../../contract/ids.ts';
-import type { CalendarDay } from '../../core/books/calendar.ts';
+import type { CalendarDay } from '../../core/books/keys.ts';
 import type { AccountSpending } from '../../core/books/alerts.ts';
 import { recordOf } from '../../core/map-values.ts';
 import { SPEND_WINDOWS, type SpendLimits, type SpendWindow } from '../../core/money/limits.ts';

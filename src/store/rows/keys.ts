@@ -1,7 +1,7 @@
 import type { GroupId, KeyId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
-import type { CalendarDay } from '../../core/books/calendar.ts';
 import type {
+  CalendarDay,
   GroupChange,
   GroupDraft,
   KeyChange,

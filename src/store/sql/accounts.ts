@@ -2,8 +2,7 @@ import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { mapValues, recordOf } from '../../core/map-values.ts';
 import { SPEND_WINDOWS } from '../../core/money/limits.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { CalendarDay } from '../../core/books/calendar.ts';
-import type { GroupChange, KeyChange } from '../../core/books/keys.ts';
+import type { CalendarDay, GroupChange, KeyChange } from '../../core/books/keys.ts';
 import { ENTRY_COLUMNS } from '../book/ledger.ts';
 import { columnOf } from '../rows/columns.ts';
 import {

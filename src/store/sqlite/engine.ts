@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Failure } from '../queue/failures.ts';
 import type { Mode, Operation, Reply } from '../queue/operations.ts';
-import { createCalendar } from '../../core/books/calendar.ts';
+import { createCalendar } from '../calendar.ts';
 import { StoreOpenError } from '../../core/books/store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';

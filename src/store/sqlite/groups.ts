@@ -1,9 +1,8 @@
-import type { GroupChange } from '../../core/books/keys.ts';
+import type { CalendarDay, GroupChange } from '../../core/books/keys.ts';
 import type { Database } from 'better-sqlite3';
 import type { GroupId } from '../../contract/ids.ts';
 import type { Conflict, GroupDraftRow, GroupFilter, GroupRow } from '../rows/keys.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
-import type { CalendarDay } from '../../core/books/calendar.ts';
 import { GROUP_UPDATES, wholeSince } from '../sql/accounts.ts';
 import { prepareNamed } from './named.ts';
 import type { Funding } from '../book/unit-of-work.ts';

@@ -5,7 +5,7 @@ import { prepareCharges, type Charges } from '../book/charges.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
-import type { Calendar } from '../../core/books/calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareGroups } from './groups.ts';
 import { prepareKeys } from './keys.ts';

@@ -5,7 +5,7 @@ import type { AccountId, KeyId, RequestId } from '../../../src/contract/ids.ts';
 import { prepareCharges } from '../../../src/store/book/charges.ts';
 import { decide, neededBy, type Change } from '../../../src/store/book/changes.ts';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { openUnitOfWork, type Account, type EntryRow } from '../../../src/store/book/unit-of-work.ts';
 import {
   toDraftRow,

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { Client } from 'pg';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';

@@ -1,6 +1,6 @@
 import { ALONE, createEngine } from '../../../src/store/postgres/engine.ts';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { takeOwner } from '../../../src/store/postgres/owners.ts';
 import { openPool } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';

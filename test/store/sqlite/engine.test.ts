@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../../src/store/calendar.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { identifyFile } from '../../../src/store/sqlite/open-file.ts';
 import { openEngine, type Engine, type EngineOptions } from '../../../src/store/sqlite/engine.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createCalendar } from '../../../src/core/books/calendar.ts';
+import { createCalendar } from '../../src/store/calendar.ts';
 
 interface Case {
   readonly name: string;

@@ -1,17 +1,5 @@
-import type { SpendWindow } from '../money/limits.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-
-/** A day of a time zone, and all that it is in. It may have 23 or 25 hours. */
-export type CalendarDay = Readonly<Record<SpendWindow['per'], Period>>;
-
-export interface Period {
-  /** One more than that of the period before. */
-  readonly number: number;
-  /** Such as yyyy-mm-dd for a day. */
-  readonly name: string;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-}
+import type { CalendarDay } from '../core/books/keys.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 
 export interface Calendar {
   at(atMs: number): CalendarDay;
