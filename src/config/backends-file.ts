@@ -1,16 +1,14 @@
 import schema from '../../schemas/backends.json' with { type: 'json' };
-import { openAjv } from '../contract/ajv.ts';
 import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
 import type { Dialect, DialectParameters } from '../core/dialects.ts';
 import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
 import { given } from '../core/given.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
-import { compileBySize } from './json-file.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
 import { proxyFor } from './proxies.ts';
 import type { Environment } from './settings.ts';
-import { readTableFile, type TableFile } from './table-file.ts';
+import { compileBySize, readTableFile, type TableFile } from './table-file.ts';
 import { findTlsProblems } from './tls-files.ts';
 import { isKey, readKeyFile } from './value-file.ts';
 
@@ -64,8 +62,7 @@ export function parametersOf(dialect: Dialect, table: BackendTable | null): Dial
   };
 }
 
-/** Compiling takes as long as the rest of a start. */
-const compileBackendList = compileBySize((allErrors) => openAjv({ allErrors }).compile<BackendList>(schema));
+const compileBackendList = compileBySize<BackendList>(schema);
 
 function findRepeated(backends: readonly ListedBackend[]): readonly string[] {
   const names = backends.map(({ name }) => name);

@@ -1,11 +1,7 @@
 import type { ErrorObject } from 'ajv';
-import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import schema from '../../schemas/dialects.json' with { type: 'json' };
-import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
-import { compileBySize } from './json-file.ts';
-import { readTableFile, type TableFile } from './table-file.ts';
-import { openAjv } from '../contract/ajv.ts';
+import { compileBySize, readTableFile, type TableFile } from './table-file.ts';
 import type { OwnDialects } from '../contract/types.ts';
 
 /** By their names. */
@@ -36,15 +32,7 @@ export function unknownDialect({ content }: DialectsFile): string {
   return `must be one of ${[...Object.keys(DIALECTS), ...(content?.keys() ?? [])].join(', ')}`;
 }
 
-/** Compiling takes as long as the rest of a start. */
-const compileOwnDialects = compileBySize((allErrors) =>
-  openAjv({
-    allErrors,
-    allowUnionTypes: true,
-    discriminator: true,
-    schemas: [createResponseSchema, responseSchema],
-  }).compile<OwnDialects>(schema),
-);
+const compileOwnDialects = compileBySize<OwnDialects>(schema);
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');

@@ -1,13 +1,9 @@
-import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import schema from '../../schemas/models.json' with { type: 'json' };
-import responseSchema from '../../schemas/response.json' with { type: 'json' };
-import { openAjv } from '../contract/ajv.ts';
 import type { ModelTable } from '../contract/types.ts';
 import type { DialectParameters } from '../core/dialects.ts';
 import { createModels, type Models } from '../core/models.ts';
 import { isPassed } from '../core/request/parameters.ts';
-import { compileBySize } from './json-file.ts';
-import { placeOf, readTableFile, type TableFile } from './table-file.ts';
+import { compileBySize, placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks what the operator says of models. Does not throw. */
 export function readModelsFile(path: string | undefined, dialect: DialectParameters): TableFile<Models> {
@@ -20,15 +16,7 @@ export function readModelsFile(path: string | undefined, dialect: DialectParamet
   });
 }
 
-/** Compiling takes as long as the rest of a start. */
-const compileModelTable = compileBySize((allErrors) =>
-  openAjv({
-    allErrors,
-    allowUnionTypes: true,
-    discriminator: true,
-    schemas: [createResponseSchema, responseSchema],
-  }).compile<ModelTable>(schema),
-);
+const compileModelTable = compileBySize<ModelTable>(schema);
 
 /** Keys with funds or limits use the same models, so no parameter may go around what is reserved. */
 function findUnusable({ models }: ModelTable, dialect: DialectParameters): readonly string[] {

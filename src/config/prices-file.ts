@@ -1,11 +1,9 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
-import { openAjv } from '../contract/ajv.ts';
 import type { PriceTable, PriceTier } from '../contract/types.ts';
 import { UTC } from '../core/time.ts';
 import { createCalendar } from '../store/calendar.ts';
 import { createPrices, serviceTierOf, type Prices } from '../core/money/pricing.ts';
-import { compileBySize } from './json-file.ts';
-import { placeOf, readTableFile, type TableFile } from './table-file.ts';
+import { compileBySize, placeOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
 export function readPricesFile(path: string | undefined, setting = 'PRICES_FILE'): TableFile<Prices> {
@@ -42,4 +40,4 @@ function nameOf({ service_tier, above_tokens }: Pick<PriceTier, 'service_tier' |
   return JSON.stringify([serviceTierOf(service_tier), above_tokens]);
 }
 
-const compilePriceTable = compileBySize((allErrors) => openAjv({ allErrors }).compile<PriceTable>(schema));
+const compilePriceTable = compileBySize<PriceTable>(schema);

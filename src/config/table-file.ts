@@ -1,5 +1,10 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import { readJsonFile } from './json-file.ts';
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { openAjv } from '../contract/ajv.ts';
+import { readJson } from '../core/json.ts';
+import { lazily } from '../core/lazily.ts';
+import { readSmallFile } from './value-file.ts';
 
 const MAX_PROBLEMS = 20;
 const MAX_PLACE_CHARACTERS = 300;
@@ -24,13 +29,31 @@ interface TableFileOptions<Table, Content> {
 export function readTableFile<Table, Content>(options: TableFileOptions<Table, Content>): TableFile<Content> {
   const { setting, path, compile, describe = describeMistake, check = () => [], create } = options;
   if (path === undefined) return { content: null, problems: [] };
-  const { value, characters, problem } = readJsonFile(path);
+  const { text, problem } = readSmallFile(path);
   if (problem !== undefined) return refuse(setting, [problem]);
-  const isTable = compile(characters);
+  const value = readJson(text);
+  if (value === undefined) return refuse(setting, ['is not valid JSON']);
+  const isTable = compile(text.length);
   if (!isTable(value)) return refuse(setting, [...new Set(isTable.errors?.map(describe))]);
   const mistakes = check(value);
   return mistakes.length === 0 ? { content: create(value), problems: [] } : refuse(setting, mistakes);
 }
+
+const MAX_CHARACTERS_OF_ALL_MISTAKES = 65_536;
+
+/**
+ * Returns what compiles the validator of a file with so many characters: one that finds every mistake, and for a large file one
+ * that ends with the first. Ajv copies all mistakes with each further one, which for 100,000 would take minutes. Compiling
+ * takes as long as the rest of a start.
+ */
+export function compileBySize<Table>(schema: object): (characters: number) => ValidateFunction<Table> {
+  const compile = (allErrors: boolean) => lazily(() => openAjv({ ...OPTIONS, allErrors }).compile<Table>(schema));
+  const [findAll, findFirst] = [compile(true), compile(false)];
+  return (characters) => (characters > MAX_CHARACTERS_OF_ALL_MISTAKES ? findFirst() : findAll());
+}
+
+/** Models and kinds of backends may set what a request may set. */
+const OPTIONS = { allowUnionTypes: true, discriminator: true, schemas: [createResponseSchema, responseSchema] };
 
 function refuse(setting: string, lines: readonly string[]): TableFile<never> {
   const shown = lines.slice(0, MAX_PROBLEMS);
