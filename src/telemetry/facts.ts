@@ -85,7 +85,7 @@ export interface RequestEnd {
 }
 
 export interface RequestObserver {
-  begin(facts: RequestFacts): void;
+  begin?(facts: RequestFacts): void;
   end(facts: RequestFacts, end: RequestEnd): void;
 }
 

@@ -57,7 +57,6 @@ export function createRequestLines(nowMs = () => performance.now()): RequestObse
   const lately = new Map<ErrorCode, { readonly atMs: number; repeated: number }>();
 
   return {
-    begin: () => undefined,
     end(facts, end) {
       const { errorCode } = facts;
       let repeated: number | undefined;
@@ -87,7 +86,6 @@ const MAX_FINISH_CHARACTERS = 64;
 export function createFinishLines(): RequestObserver {
   const models = new Set<string>();
   return {
-    begin: () => undefined,
     end({ log, model, upstream: backend, unknownFinish }) {
       if (unknownFinish === undefined || model === undefined || models.has(model)) return;
       models.add(model);

@@ -33,7 +33,7 @@ export interface ShownMetrics {
   readonly contentType: string;
 }
 
-export interface Metrics extends RequestObserver, ShownMetrics {
+export interface Metrics extends Required<RequestObserver>, ShownMetrics {
   storeTook(operation: string, seconds: number, succeeded: boolean): void;
   snapshot(): Promise<MetricSnapshot>;
 }

@@ -59,7 +59,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       isToldEarly: false,
       errorCode: undefined,
     };
-    for (const observer of observers) observer.begin(facts);
+    for (const observer of observers) observer.begin?.(facts);
     return {
       facts,
       end(reply) {

@@ -1,21 +1,16 @@
-import type { GroupId } from '../contract/ids.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { nameOfInput, nameOfRejection, nameOfTime } from '../core/books/request-stats.ts';
+import { nameOfInput, nameOfRejection, nameOfTime, type RequestStats } from '../core/books/request-stats.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { CountedCaller, RequestEnd, RequestFacts, RequestObserver } from './facts.ts';
 import { isModelCall } from './gen-ai.ts';
 import { createLabels } from './labels.ts';
 
-interface Counting {
-  readonly caller: string;
-  readonly groupId: GroupId | null;
-  readonly model: string;
-  readonly hour: number;
+interface Counting extends RequestStats {
   readonly counts: Record<string, number>;
 }
 
 export interface StatsObserverOptions {
-  readonly write: (stats: readonly Counting[]) => Promise<void>;
+  readonly write: (stats: readonly RequestStats[]) => Promise<void>;
   readonly nowMs: () => number;
   readonly everyMs?: number;
 }
@@ -65,7 +60,6 @@ export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsO
   }
 
   return {
-    begin: () => undefined,
     end(facts, end) {
       const { counted } = facts;
       if (counted === undefined || !isModelCall(facts) || counted.isStranger()) return;
