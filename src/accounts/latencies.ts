@@ -80,7 +80,7 @@ function toRejections({ start, model, rejected }: Cell & CountedRequests): reado
 
 function toInputs({ start, model, backends }: Cell & CountedRequests): readonly InputOfBackend[] {
   if (start === null || model === null) return [];
-  return backends.map(({ backend, input, cached, reachable, moved }) => ({
+  return backends.map(({ backend, input, cached, reachable, moved, saved }) => ({
     start,
     model: model === '' ? null : model,
     backend,
@@ -89,5 +89,6 @@ function toInputs({ start, model, backends }: Cell & CountedRequests): readonly 
     cached_share: cachedShareOf(cached, input),
     reachable_tokens: reachable,
     moved_turns: moved,
+    saved,
   }));
 }

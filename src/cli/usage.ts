@@ -14,7 +14,16 @@ import { createNames } from './names.ts';
 import { parseMoment } from './options.ts';
 import { createPrinter } from './printer.ts';
 import { formatTable, type Column } from './table.ts';
-import { BACKEND_COLUMNS, BACKEND_FIELDS, countColumn, SHARE_COLUMN, sumByBackend } from './usage-by-backend.ts';
+import {
+  BACKEND_COLUMNS,
+  BACKEND_FIELDS,
+  countColumn,
+  SAVED_COLUMN,
+  SAVED_FIELD,
+  SHARE_COLUMN,
+  sumByBackend,
+  withSaved,
+} from './usage-by-backend.ts';
 
 interface UsageOptions {
   readonly per: UsageQuery['per'];
@@ -56,9 +65,11 @@ export function addUsage(program: Command, context: CliContext): void {
         const printer = createPrinter(context, command);
         if (by === 'backend') {
           const data = sumByBackend(latencies.backends);
-          if (await exportRows(context, command, { pages: [data], fields: BACKEND_FIELDS, toJson: (row) => row }))
-            return;
-          printer.show({ object: 'usage_sums', by, data }, (paint) => formatTable(BACKEND_COLUMNS, data, paint));
+          if (await exportRows(context, command, { pages: [data], fields: BACKEND_FIELDS, toJson: withSaved })) return;
+          printer.show({ object: 'usage_sums', by, data: data.map(withSaved) }, (paint) =>
+            formatTable(BACKEND_COLUMNS, data, paint),
+          );
+          printer.noteCurrency(config);
           return;
         }
         const rows = await store.listUsage(query);
@@ -72,7 +83,8 @@ export function addUsage(program: Command, context: CliContext): void {
         );
         if (by === undefined) {
           if (await exportRows(context, command, { pages: [data], fields: FIELDS, toJson: withAmount })) return;
-          printer.show({ object: 'list', data: data.map(withAmount), ...latencies }, (paint) => [
+          const backends = latencies.backends.map(withSaved);
+          printer.show({ object: 'list', data: data.map(withAmount), ...latencies, backends }, (paint) => [
             ...formatTable(columnsFor(options.per, group !== undefined), data, paint),
             ...describeLatencies(latencies),
           ]);
@@ -207,7 +219,7 @@ const SUM_COLUMNS: readonly Column<Counts>[] = [
   countColumn('WRITTEN', 'cache_write_tokens'),
   countColumn('OUTPUT', 'output_tokens'),
   { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
-  { title: 'SAVED', of: ({ saved }) => formatAmount(saved), align: 'right' },
+  SAVED_COLUMN,
   {
     title: 'MEAN TIME',
     of: ({ duration_ms, requests }) => formatSpan(requests === 0 ? 0 : duration_ms / requests),
@@ -219,7 +231,7 @@ const SUM_FIELDS: readonly Field<Counts>[] = [
   ...fieldsNamed('requests', 'failed', 'cancelled', 'input_tokens', 'cached_tokens', 'cached_share'),
   ...fieldsNamed('cache_write_tokens', 'output_tokens', 'reasoning_tokens'),
   { name: 'cost', of: ({ cost }) => formatAmount(cost) },
-  { name: 'saved', of: ({ saved }) => formatAmount(saved) },
+  SAVED_FIELD,
   ...fieldsNamed('duration_ms'),
 ];
 

@@ -96,7 +96,7 @@ export function createCharts(place, kinds) {
   });
   const byBackend = createTableFigure({
     title: 'Prefix caches of the backends',
-    heads: ['Backend', 'Input tokens', 'Cached', 'Reachable', 'Moved turns'],
+    heads: ['Backend', 'Input tokens', 'Cached', 'Reachable', 'Moved turns', 'Saved'],
     about:
       'A backend had read the reachable tokens in the turn before. A moved turn was answered by another backend than that.',
   });
@@ -142,12 +142,13 @@ function createTableFigure({ title, heads, about }) {
 }
 
 /** @param {BackendSum} sum */
-function rowOfBackend({ name, reachable_tokens, moved_turns, ...sum }) {
+function rowOfBackend({ name, reachable_tokens, moved_turns, saved, ...sum }) {
   const numbers = [
     formatShort(sum.input_tokens),
     formatCachedShare(sum),
     formatCachedShare({ ...sum, cached_tokens: reachable_tokens }),
     formatCount(moved_turns),
+    saved === 0 ? '–' : formatCredits(saved),
   ];
   return element('tr', {}, element('td', {}, name), ...numbers.map((text) => element('td', { class: 'number' }, text)));
 }

@@ -25,6 +25,7 @@
  * @property {number} cached_tokens
  * @property {number} reachable_tokens
  * @property {number} moved_turns
+ * @property {number} saved In millionths.
  * @property {UsageShares['data']} data
  *
  * @typedef {{ readonly name: string | null, readonly data: readonly Pick<UsageCurve['data'][number], 'start' | 'cached_share'>[] }} UsageShares
@@ -145,12 +146,13 @@ export function sumByBackend(rows) {
 
 /** @param {readonly InputOfBackend[]} rows */
 function addInputs(rows) {
-  const sums = { input_tokens: 0, cached_tokens: 0, reachable_tokens: 0, moved_turns: 0 };
+  const sums = { input_tokens: 0, cached_tokens: 0, reachable_tokens: 0, moved_turns: 0, saved: 0 };
   for (const row of rows) {
     sums.input_tokens += row.input_tokens;
     sums.cached_tokens += row.cached_tokens;
     sums.reachable_tokens += row.reachable_tokens;
     sums.moved_turns += row.moved_turns;
+    sums.saved += row.saved;
   }
   return sums;
 }

@@ -607,6 +607,10 @@ export interface InputOfBackend {
    * Turns that this backend answered although another one had read the turn before.
    */
   moved_turns: number;
+  /**
+   * What the cached tokens would have cost beyond their price, in millionths of the currency unit. What an older version of the gateway has served is not in it.
+   */
+  saved: number;
 }
 /**
  * A group of keys to create. Its credits and limits hold for all its keys together.

@@ -69,6 +69,7 @@ export function openBill(options: BillOptions): Bill {
         costOf: (usage, answer) => admitted.costOf(usage, answer),
         promptTurn: facts.prompt?.turn ?? null,
       });
+      facts.savedMicro = outcome === 'discard' ? null : outcome.savedMicro;
       const used = outcome === 'discard' ? null : outcome.usage;
       return { outcome, correction: taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens) };
     },

@@ -35,6 +35,8 @@ export interface RequestFacts {
   usage: Usage | null;
   /** How the prompt goes on from the turn before; undefined where nothing is known. */
   prompt: PromptReading | undefined;
+  /** What its cached tokens would have cost beyond their price, in millionths of the currency; null without a price. */
+  savedMicro: number | null;
   /** Its key is the reply header that names what was left out, or a field of the reply. */
   leftOut: Readonly<Record<string, string>> | undefined;
   /** The finish reason of the backend, if nobody knows what it means. */

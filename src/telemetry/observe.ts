@@ -54,6 +54,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       chunks: 0,
       usage: null,
       prompt: undefined,
+      savedMicro: null,
       leftOut: undefined,
       unknownFinish: undefined,
       isToldEarly: false,

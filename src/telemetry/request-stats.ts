@@ -93,13 +93,14 @@ function countsOf({ model, stream, startedAtMs, firstOutputAtMs, errorCode }: Re
 }
 
 /** Of the only backend, the usage of all requests says it. */
-function inputOf({ usage, prompt, upstream }: RequestFacts): Counts {
+function inputOf({ usage, prompt, savedMicro, upstream }: RequestFacts): Counts {
   if (usage === null || upstream === undefined) return [];
   const counts: Counts = [
     [nameOfInput('input', upstream), usage.input_tokens],
     [nameOfInput('cached', upstream), usage.input_tokens_details.cached_tokens],
     [nameOfInput('reachable', upstream), prompt?.reachableTokens ?? 0],
     [nameOfInput('moved', upstream), prompt?.hasMoved === true ? 1 : 0],
+    [nameOfInput('saved', upstream), savedMicro ?? 0],
   ];
   return counts.filter(([, count]) => count > 0);
 }

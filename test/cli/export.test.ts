@@ -96,17 +96,31 @@ describe('the lists for other programs', () => {
     const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
     const hour = Math.floor(NOW_MS / 3_600_000);
     const counted = { caller: 'a caller', groupId: null, hour, counts: { 'input:gpu-b': 1000, 'cached:gpu-b': 600 } };
-    const more = { 'input:gpu-b': 1000, 'input:gpu-a': 50, 'reachable:gpu-b': 900, 'moved:gpu-b': 1 };
+    const more = {
+      'input:gpu-b': 1000,
+      'input:gpu-a': 50,
+      'reachable:gpu-b': 900,
+      'moved:gpu-b': 1,
+      'saved:gpu-b': 500_000,
+    };
     await store.addRequestStats([
       { ...counted, model: 'm' },
       { ...counted, model: 'n', counts: more },
     ]);
     await store.close();
     const [header, ...lines] = (await cli('usage --by backend')).stdout.trimEnd().split('\n');
-    expect(header?.split(/ {2,}/)).to.deep.equal(['BACKEND', 'INPUT', 'CACHED', 'SHARE', 'REACHABLE', 'MOVED TURNS']);
+    expect(header?.split(/ {2,}/)).to.deep.equal([
+      'BACKEND',
+      'INPUT',
+      'CACHED',
+      'SHARE',
+      'REACHABLE',
+      'MOVED TURNS',
+      'SAVED',
+    ]);
     expect(lines.map((line) => line.split(/ {2,}/))).to.deep.equal([
-      ['gpu-a', '50', '0', '0%', '0', '0'],
-      ['gpu-b', '2 000', '600', '30%', '900', '1'],
+      ['gpu-a', '50', '0', '0%', '0', '0', '0.00'],
+      ['gpu-b', '2 000', '600', '30%', '900', '1', '0.50'],
     ]);
     expect(await rowsOf('usage --by backend')).to.deep.include({
       backend: 'gpu-b',
@@ -115,6 +129,7 @@ describe('the lists for other programs', () => {
       cached_share: '0.3',
       reachable_tokens: '900',
       moved_turns: '1',
+      saved: '0.50',
     });
   });
 

@@ -112,7 +112,7 @@ describe('the sums of the usage view', () => {
   });
 
   it('add up what each backend read, the one that read most first', () => {
-    const counts = { cached_tokens: 50, cached_share: 0.5, reachable_tokens: 80, moved_turns: 1 };
+    const counts = { cached_tokens: 50, cached_share: 0.5, reachable_tokens: 80, moved_turns: 1, saved: 10 };
     const [start, later] = [seconds('2026-03-01T00:00:00Z'), seconds('2026-03-02T00:00:00Z')];
     const row = { start, model: 'm', backend: 'gpu-b', input_tokens: 100, ...counts };
     const rows = [
@@ -123,8 +123,8 @@ describe('the sums of the usage view', () => {
     ];
     const sums = sumByBackend(rows);
     expect(sums.map(({ data: _data, ...sum }) => sum)).to.deep.equal([
-      { name: 'gpu-b', input_tokens: 300, cached_tokens: 200, reachable_tokens: 240, moved_turns: 3 },
-      { name: 'gpu-a', input_tokens: 200, cached_tokens: 50, reachable_tokens: 80, moved_turns: 1 },
+      { name: 'gpu-b', input_tokens: 300, cached_tokens: 200, reachable_tokens: 240, moved_turns: 3, saved: 30 },
+      { name: 'gpu-a', input_tokens: 200, cached_tokens: 50, reachable_tokens: 80, moved_turns: 1, saved: 10 },
     ]);
     expect(sharesOf(sums).map(({ label, valueOf }) => [label, valueOf({ start } as never)])).to.deep.equal([
       ['gpu-b', 0.5],

@@ -69,16 +69,22 @@ describe('the prefix cache of a backend', () => {
   const BROKEN = (broken_at: string, broken_by: string) => ({ turn: 'broken', broken_at, broken_by });
   const WHOLE = (turn: string) => ({ turn, broken_at: null, broken_by: null });
 
-  it('is shown with what it saved, in the record and in the usage', async () => {
-    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+  it('is shown with what it saved, in the record and in the usage, of each backend too', async () => {
+    const file = join(workshop.folder, 'backends.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ backends: [{ name: 'gpu-a', base_url: backend.baseUrl }], expose_upstream: true }),
+    );
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: undefined, BACKENDS_FILE: file });
     gateway = managed;
     const { secret } = await managed.issue();
     caller = callerOf(managed.url, secret);
     // A cached token costs 1 millionth in the place of 2.
     const shown = { cached_tokens: 640, saved: 640 };
     expect(await ask({ model: 'm', input: 'Hello' })).to.include({ ...shown, share: 0.64 });
-    const { data } = (await (await caller.get('/api/v1/usage')).json()) as UsageList;
+    const { data, backends } = (await (await caller.get('/api/v1/usage')).json()) as UsageList;
     expect(data[0]).to.include({ ...shown, cached_share: 0.64 });
+    expect(backends[0]).to.include({ ...shown, backend: 'gpu-a' });
   });
 
   it('keeps each turn of a conversation that the client only adds to', async () => {

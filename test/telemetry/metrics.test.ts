@@ -39,6 +39,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     chunks: 21,
     usage: USAGE,
     prompt: undefined,
+    savedMicro: null,
     leftOut: undefined,
     unknownFinish: undefined,
     isToldEarly: false,

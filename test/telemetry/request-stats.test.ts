@@ -83,10 +83,13 @@ describe('the observer that counts for statistics', () => {
     const [[, ofOnly]] = (await counted()) as [[string, object]];
     expect(ofOnly).to.deep.equal({ [nameOfTime('duration', 3000)]: 1 });
     written = [];
-    end({ ...ANSWERED, usage, prompt, upstream: 'gpu-a' }, { outcome: 'cancelled' });
+    end({ ...ANSWERED, usage, prompt, savedMicro: 640, upstream: 'gpu-a' }, { outcome: 'cancelled' });
     end({ ...ANSWERED, usage, upstream: 'gpu-a' }, { outcome: 'failed' });
     expect(await counted()).to.deep.equal([
-      ['m', { 'input:gpu-a': 2000, 'cached:gpu-a': 1280, 'reachable:gpu-a': 900, 'moved:gpu-a': 1 }],
+      [
+        'm',
+        { 'input:gpu-a': 2000, 'cached:gpu-a': 1280, 'reachable:gpu-a': 900, 'moved:gpu-a': 1, 'saved:gpu-a': 640 },
+      ],
     ]);
   });
 

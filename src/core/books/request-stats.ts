@@ -48,7 +48,7 @@ export interface TimePercentiles {
   readonly p95Ms: number;
 }
 
-/** In tokens, but for the turns. */
+/** In tokens, but for the turns and what was saved. */
 export interface BackendInput {
   readonly input: number;
   /** From the backend's prefix cache. */
@@ -57,6 +57,8 @@ export interface BackendInput {
   readonly reachable: number;
   /** Turns whose prefix another backend had read. */
   readonly moved: number;
+  /** What the cached tokens would have cost beyond their price, in millionths of the currency. */
+  readonly saved: number;
 }
 
 export interface CountedRequests {
@@ -112,7 +114,8 @@ function backendsIn(sums: ReadonlyMap<string, number>): CountedRequests['backend
     const [kind, backend] = name.split(':');
     if (kind !== 'input' || backend === undefined) return [];
     const of = (what: keyof BackendInput) => sums.get(nameOfInput(what, backend)) ?? 0;
-    return [{ backend, input: of('input'), cached: of('cached'), reachable: of('reachable'), moved: of('moved') }];
+    const counts = { input: of('input'), cached: of('cached'), reachable: of('reachable'), moved: of('moved') };
+    return [{ backend, ...counts, saved: of('saved') }];
   });
 }
 

@@ -23,7 +23,13 @@ describe('the usage of the operator', () => {
     scene.backend.reply({ json: {}, status: 500 });
     await scene.create({ model: 'm', input: 'Hi' });
     const hour = Math.floor(scene.nowMs() / HOUR_MS);
-    const counts = { 'input:gpu-a': 12_000, 'cached:gpu-a': 6000, 'reachable:gpu-a': 9000, 'moved:gpu-a': 2 };
+    const counts = {
+      'input:gpu-a': 12_000,
+      'cached:gpu-a': 6000,
+      'reachable:gpu-a': 9000,
+      'moved:gpu-a': 2,
+      'saved:gpu-a': 1_500_000,
+    };
     await scene.managed.store.addRequestStats([{ caller: 'a caller', groupId: null, model: 'm', hour, counts }]);
   }
 
@@ -71,7 +77,7 @@ describe('the usage of the operator', () => {
       .locator('canvas')
       .waitFor();
     const caches = page.getByRole('table', { name: 'Prefix caches of the backends' }).locator('tbody td');
-    expect(await caches.allTextContents()).to.deep.equal(['gpu-a', '12K', '6K (50%)', '9K (75%)', '2']);
+    expect(await caches.allTextContents()).to.deep.equal(['gpu-a', '12K', '6K (50%)', '9K (75%)', '2', '1.50']);
     const codes = page.getByRole('table', { name: 'Rejected by error code' }).locator('tbody tr');
     expect(await codes.allTextContents()).to.deep.equal(['missing_required_parameter1']);
   });

@@ -60,10 +60,10 @@ describe('the statistics of requests', () => {
   it('have the input of each backend by name', () => {
     const sums = count(nameOfInput('input', 'gpu-b'), nameOfInput('moved', 'gpu-b'));
     for (const times of [1, 2]) addCounts(sums, { [nameOfInput('input', 'gpu-a')]: 100 * times, 'cached:gpu-a': 64 });
-    addCounts(sums, { [nameOfInput('reachable', 'gpu-a')]: 80 });
+    addCounts(sums, { [nameOfInput('reachable', 'gpu-a')]: 80, [nameOfInput('saved', 'gpu-a')]: 70 });
     expect(describeCounts(sums).backends).to.deep.equal([
-      { backend: 'gpu-a', input: 300, cached: 128, reachable: 80, moved: 0 },
-      { backend: 'gpu-b', input: 1, cached: 0, reachable: 0, moved: 1 },
+      { backend: 'gpu-a', input: 300, cached: 128, reachable: 80, moved: 0, saved: 70 },
+      { backend: 'gpu-b', input: 1, cached: 0, reachable: 0, moved: 1, saved: 0 },
     ]);
   });
 });

@@ -151,6 +151,7 @@ describe('GET /api/v1/usage', () => {
                 cached_share: 0.64,
                 reachable_tokens: 1000,
                 moved_turns: 0,
+                saved: 0,
               },
             ]
           : [],
