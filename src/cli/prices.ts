@@ -75,6 +75,7 @@ function addCheck(prices: Command, context: CliContext): void {
         file,
         ok: content !== null,
         currency: content?.currency ?? null,
+        time_zone: content?.timeZone ?? null,
         models: content?.modelCount ?? null,
         compared_with: before === null ? null : set,
         changes,
@@ -85,6 +86,11 @@ function addCheck(prices: Command, context: CliContext): void {
         const found = `${file}: ${formatNumberOf('model', content.modelCount)}, in ${content.currency} per million tokens.`;
         return [
           paint('green', toVisible(found)),
+          ...(before === null || before.timeZone === content.timeZone
+            ? []
+            : [
+                `Spend limits begin anew by the time of ${content.timeZone}, and not of ${before.timeZone}, from the next start on.`,
+              ]),
           ...(before === null ? [] : [`Beside ${toVisible(set ?? '')}, in ${before.currency}:`]),
           ...(before === null ? [] : formatPrices(changes, paint, [CHANGE])),
         ];

@@ -103,6 +103,17 @@ describe('prices', () => {
     ]);
   });
 
+  it('are checked with the time zone, which holds from the next start on', async () => {
+    const other = join(folder, 'zone.json');
+    writeFileSync(other, JSON.stringify({ currency: 'USD', time_zone: 'Europe/Berlin', models: { fast: FAST } }));
+    const { stdout } = await run(`prices check ${other}`, { env: { PRICES_FILE: file } });
+    expect(stdout).to.include(
+      'Spend limits begin anew by the time of Europe/Berlin, and not of UTC, from the next start on.',
+    );
+    const { stdout: same } = await run(`prices check ${file}`, { env: { PRICES_FILE: file } });
+    expect(same).not.to.include('UTC');
+  });
+
   it('are checked with every mistake of the file', async () => {
     const other = join(folder, 'wrong.json');
     write(other, { fast: { input: 3, output: '1' }, slow: { input: '1' } });
