@@ -131,6 +131,7 @@ function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompre
         if (req.socket.destroyed) throw new ApiError('client_disconnected');
         whole.add(chunk);
         if (whole.length() > maxBytes) {
+          whole.drop();
           giveBackBytes(req, taken);
           return 'too large';
         }
@@ -193,18 +194,18 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     let isSettled = false;
     let pieces = 0;
 
-    const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
+    const stopWatching = watchPace(req, () => refuse(new ApiError('request_timeout')));
     const onData = (chunk: Buffer): void => {
       const { length } = chunk;
       body.add(chunk);
       if (body.length() > maxBytes) {
-        settle(() => reject(tooLarge(maxBytes)));
+        refuse(tooLarge(maxBytes));
         return;
       }
       try {
         takeBytes(req, length);
       } catch (error) {
-        settle(() => reject(toApiError(error)));
+        refuse(toApiError(error));
         return;
       }
       pieces += 1;
@@ -216,7 +217,12 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       });
     };
     const onEnd = (): void => settle(() => resolve(body.whole()));
-    const onGone = (): void => settle(() => reject(new ApiError('client_disconnected')));
+    const onGone = (): void => refuse(new ApiError('client_disconnected'));
+    const refuse = (reason: ApiError): void =>
+      settle(() => {
+        body.drop();
+        reject(reason);
+      });
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.
       req.pause();

@@ -3,6 +3,8 @@ export interface Collected {
   /** Takes the piece, which must not be used afterwards. */
   add(piece: Buffer): void;
   whole(): Buffer;
+  /** Gives the memory back of what nobody will ask for. */
+  drop(): void;
 }
 
 /**
@@ -84,6 +86,10 @@ export function collectBytes(expectedBytes = 0): Collected {
       if (whole === undefined) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
       copyHeld(whole, pieces.length);
       return whole;
+    },
+    drop() {
+      for (const held of pieces.splice(0)) freeBytes(held);
+      if (whole !== undefined) freeBytes(whole);
     },
   };
 }

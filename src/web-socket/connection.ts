@@ -118,6 +118,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     clearTimeout(age);
     clearInterval(ping);
     stopWatch();
+    frames.stop();
     reading.release();
   });
 

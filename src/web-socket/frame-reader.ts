@@ -82,6 +82,7 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
 
   function stop(): void {
     isOver = true;
+    collected?.body.drop();
     collected = undefined;
   }
 

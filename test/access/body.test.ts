@@ -166,6 +166,14 @@ describe('readBody', () => {
     });
   }
 
+  it('gives the memory of a refused body back at once', async () => {
+    const pieces = [Buffer.alloc(2000), Buffer.alloc(2000)];
+    const req = Object.assign(Readable.from(pieces), { headers: {}, socket: {} }) as unknown as IncomingMessage;
+    const error: unknown = await readBody(req, { maxBytes: 3000 }).catch((thrown: unknown) => thrown);
+    expect(error).to.have.property('code', 'payload_too_large');
+    expect(pieces.map(({ length }) => length)).to.deep.equal([0, 0]);
+  });
+
   describe('compressed, of a caller with a share', () => {
     const MAX_LARGE_BYTES = 4 * 1024 * 1024;
 

@@ -81,6 +81,18 @@ describe('the bytes of a body', () => {
     expect(body.length()).to.equal(32 * KIB * KIB);
   });
 
+  it('give all memory back when they are dropped', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const bodies = [4, 300].map((count) => {
+      const body = collectBytes(32 * KIB * KIB);
+      for (let piece = 0; piece < count; piece++) body.add(Buffer.alloc(64 * KIB));
+      return body;
+    });
+    expect(process.memoryUsage().arrayBuffers - before).to.be.above(32 * KIB * KIB);
+    for (const body of bodies) body.drop();
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(KIB * KIB);
+  });
+
   it('leave the memory that a piece shares with others', () => {
     const [shared, whole] = [Buffer.alloc(128 * KIB, 1), Buffer.alloc(64 * KIB)];
     freeBytes(shared.subarray(0, 64 * KIB));
