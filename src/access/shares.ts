@@ -41,6 +41,8 @@ const KEPT_FOR_NEWCOMERS = 1 / 16;
 const NEWCOMER = 1 / 256;
 const ALL_STRANGERS = 1 / 4;
 const NETWORK_OF_STRANGERS = 1 / 8;
+/** Each refusal looks at so many strangers that may have been accepted. To look at 250 took a tenth of its CPU. */
+const LOOKS = 16;
 
 /**
  * Returns shares of which nothing is taken. One holder may have all that is free but a quarter.
@@ -67,7 +69,7 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
       return {
         take(amount) {
           moveAccepted(held);
-          if (held.holder.isStranger && isTooMuch(held.holder, amount)) heldByStrangers.forEach(moveAccepted);
+          if (held.holder.isStranger && isTooMuch(held.holder, amount)) moveSomeAccepted();
           if (isTooMuch(held.holder, amount)) throw overShare();
           if (used + amount > capacity) throw overloaded();
           count(held, amount);
@@ -94,6 +96,17 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
     const now = (heldBy.get(name) ?? 0) + amount;
     if (now > 0) heldBy.set(name, now);
     else heldBy.delete(name);
+  }
+
+  function moveSomeAccepted(): void {
+    let looks = LOOKS;
+    for (const held of heldByStrangers) {
+      if (looks-- === 0) return;
+      // The others have their turn before it is looked at again.
+      heldByStrangers.delete(held);
+      heldByStrangers.add(held);
+      moveAccepted(held);
+    }
   }
 
   /** What a stranger took is its own once it is accepted, and room for other strangers. */

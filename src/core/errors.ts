@@ -106,7 +106,11 @@ export class ApiError extends Error {
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const row: ErrorRow = ERRORS[code];
+    const { stackTraceLimit } = Error;
+    // Floods are made of them, and to write the stack down takes a tenth of the CPU of a refusal.
+    if (row.type === 'rate_limit_error') Error.stackTraceLimit = 0;
     super(options.message ?? row.message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.type = row.type;
     this.status = options.status ?? row.status;

@@ -76,6 +76,24 @@ describe('shares', () => {
     expect(fill(shares, stranger('192.0.2.2'))).to.equal(250);
   });
 
+  it('look at few of many strangers for each refusal, and at each of them in its turn', () => {
+    const shares = createShares(AS_BY_DEFAULT);
+    let looks = 0;
+    let accepted = -1;
+    const holderOf = (n: number) => () => {
+      looks++;
+      return n === accepted ? known('one') : stranger('192.0.2.1');
+    };
+    for (let n = 0; n < 250; n++) shares.open(holderOf(n)).take(1);
+    const refused = shares.open(() => stranger('192.0.2.1'));
+    looks = 0;
+    expect(take(refused)).to.equal('concurrency_limit_exceeded');
+    expect(looks).to.be.within(1, 20);
+    accepted = 200;
+    const isTaken = Array.from({ length: 20 }, () => take(refused) === undefined);
+    expect(isTaken.filter(Boolean)).to.have.length(1);
+  });
+
   it('hold everybody to the hard limit', () => {
     const shares = createShares({ ...AS_BY_DEFAULT, callerShare: 0.1 });
     expect([fill(shares, known('one')), fill(shares, stranger('192.0.2.1'))]).to.deep.equal([200, 200]);

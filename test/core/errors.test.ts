@@ -66,6 +66,12 @@ describe('ApiError', () => {
     });
   });
 
+  it('has a stack, unless floods are made of it', () => {
+    expect(new ApiError('invalid_json').stack).to.include('errors.test.ts');
+    expect(new ApiError('concurrency_limit_exceeded').stack).not.to.include('errors.test.ts');
+    expect(new Error('another').stack).to.include('errors.test.ts');
+  });
+
   it('takes message, param, status, headers and cause', () => {
     const cause = new Error('inside');
     const error = new ApiError('upstream_error', {
