@@ -1,5 +1,5 @@
 import { contentType } from '../backend/answer-reader.ts';
-import { createInquirer, type Inquirer, type RawReply } from './inquiry.ts';
+import { withInquirer, type Inquirer, type RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../core/chat.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { DoctorError } from './doctor-error.ts';
@@ -50,16 +50,14 @@ async function askFirst(backend: Backend): Promise<RawReply> {
 
 /** Sends no key, since the address may belong to someone else. */
 async function hasModels({ signal, ...backend }: Address): Promise<boolean> {
-  const inquirer = createInquirer({ ...backend, apiKey: undefined, headers: {} });
   try {
-    const reply = await inquirer.ask('/models', { signal });
+    const withoutKey = { ...backend, apiKey: undefined, headers: {} };
+    const reply = await withInquirer(withoutKey, (inquirer) => inquirer.ask('/models', { signal }));
     if (reply.status === 401 || reply.status === 403) return !isPage(reply);
     return reply.status < 300 && modelsIn(reply.text) !== undefined;
   } catch {
     signal.throwIfAborted();
     return false;
-  } finally {
-    await inquirer.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { createInquirer, type RawReply } from './inquiry.ts';
+import { withInquirer, type RawReply } from './inquiry.ts';
 import type { Reachable } from '../backend/outbound.ts';
 import { makeUpKey, tryMadeUpKey } from '../backend/probe.ts';
 import { chooseDialect, type DialectChoice, type Seen } from './dialect-choice.ts';
@@ -58,7 +58,8 @@ const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens
  * Asks the backend one question after the other. Throws DoctorError when it refuses even the smallest.
  */
 export function examine(options: ExaminationOptions): Promise<Examination> {
-  return withBackend(options, async (backend) => {
+  return withInquirer(options, async (inquirer) => {
+    const backend = { ...options, inquirer };
     const { model, findings, evidence, question, put, putProbes } = await begin(backend, options);
     options.onStart('keys');
     const keys = await checkKeys(backend, question.manner);
@@ -104,7 +105,8 @@ const DIALECT_PROBES: ReadonlySet<string> = new Set<ProbeName>([
  * dialect, unless that is known or a sign tells it. Throws as `examine` does.
  */
 export function findDialect(options: ExaminationOptions & { readonly isKnown: boolean }): Promise<Recognised> {
-  return withBackend(options, async (backend) => {
+  return withInquirer(options, async (inquirer) => {
+    const backend = { ...options, inquirer };
     const { model, findings, evidence, question, put, putProbes } = await begin(backend, options);
     await putProbes((name) => name === 'tools');
     const isTold = options.isKnown || isRecognised(evidence.value);
@@ -118,18 +120,6 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
       callsTools: findings.every(({ name, result }) => name !== 'tools' || result !== 'no'),
     };
   });
-}
-
-async function withBackend<Result>(
-  options: ExaminationOptions,
-  use: (backend: Backend) => Promise<Result>,
-): Promise<Result> {
-  const inquirer = createInquirer(options);
-  try {
-    return await use({ ...options, inquirer });
-  } finally {
-    await inquirer.close();
-  }
 }
 
 type Put = (name: Finding['name'], ask: () => Promise<Finish>) => Promise<void>;
@@ -209,16 +199,11 @@ async function checkKeys(backend: Backend, manner: Manner): Promise<Finish> {
   const { signal } = backend;
   const { kind } = await tryMadeUpKey(backend, backend);
   if (kind === 'refused') return yes('a made-up key is refused');
-  const inquirer = createInquirer({ ...backend, apiKey: makeUpKey() });
-  try {
+  return withInquirer({ ...backend, apiKey: makeUpKey() }, async (inquirer) => {
     const { status } = await inquirer.ask('/chat/completions', { body: CHAT.ask(manner), signal });
     if (status === 401 || status === 403) return yes('a made-up key gets no completion');
     return status < 300 ? no('a made-up key gets completions too') : unclear(`${status} to a made-up key`);
-  } catch (error) {
-    return judgeFailure(error);
-  } finally {
-    await inquirer.close();
-  }
+  }).catch(judgeFailure);
 }
 
 async function putProbe(probe: Probe, question: Question): Promise<Finish> {

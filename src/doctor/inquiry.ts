@@ -55,6 +55,19 @@ export function createInquirer({ baseUrl, apiKey, headers: own, timeoutMs, ...ba
   };
 }
 
+/** Closes the inquirer after its use. */
+export async function withInquirer<Result>(
+  options: InquirerOptions,
+  use: (inquirer: Inquirer) => Promise<Result>,
+): Promise<Result> {
+  const inquirer = createInquirer(options);
+  try {
+    return await use(inquirer);
+  } finally {
+    await inquirer.close();
+  }
+}
+
 async function readText(connection: BackendConnection): Promise<string> {
   const isStream = contentType(connection.headers) === 'text/event-stream';
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-import { createInquirer } from './inquiry.ts';
+import { withInquirer } from './inquiry.ts';
 import { unreachableReason } from '../backend/connection-failures.ts';
 import { egressOf, type Reachable } from '../backend/outbound.ts';
 import { ApiError } from '../core/errors.ts';
@@ -60,20 +60,18 @@ async function answersOver(
 ): Promise<boolean> {
   const { protocol, hostname, port, pathname } = new URL(baseUrl);
   const samePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
-  const inquirer = createInquirer({
+  const other = {
     ...egressOf(backend),
     baseUrl: `${scheme}://${hostname}:${samePort}${pathname}`,
     apiKey: undefined,
     timeoutMs,
-  });
+  };
   try {
-    await inquirer.ask('/models', { signal });
+    await withInquirer(other, (inquirer) => inquirer.ask('/models', { signal }));
     return true;
   } catch (error) {
     // A certificate shows that the server speaks TLS.
     return CERTIFICATE.test(causeCodeOf(error));
-  } finally {
-    await inquirer.close();
   }
 }
 

@@ -1,6 +1,6 @@
 /** No HTML of a file becomes HTML of a page. */
 
-import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
+import { Marked, type MarkedToken, type RendererObject, type Token, type Tokens } from 'marked';
 import { html, type Html } from './html.ts';
 
 export interface Place {
@@ -109,24 +109,14 @@ function walk(tokens: Token[]): readonly Token[] {
   return all;
 }
 
-function isHeading(token: Token): token is Tokens.Heading {
-  return token.type === 'heading';
-}
+const isHeading = isOf('heading');
+const isParagraph = isOf('paragraph');
+const isTable = isOf('table');
+const isList = isOf('list');
+const isCodespan = isOf('codespan');
 
-function isParagraph(token: Token): token is Tokens.Paragraph {
-  return token.type === 'paragraph';
-}
-
-function isTable(token: Token): token is Tokens.Table {
-  return token.type === 'table';
-}
-
-function isList(token: Token): token is Tokens.List {
-  return token.type === 'list';
-}
-
-function isCodespan(token: Token): token is Tokens.Codespan {
-  return token.type === 'codespan';
+function isOf<Type extends MarkedToken['type']>(type: Type) {
+  return (token: Token): token is Extract<MarkedToken, { type: Type }> => token.type === type;
 }
 
 /** The anchors are those of GitHub: the second one of a name ends in -1, and so on. */
