@@ -9,7 +9,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { ApiError, toApiError } from '../core/errors.ts';
+import { ApiError, toApiError, codeOf } from '../core/errors.ts';
 import { collectBytes, freeBytes } from '../core/collected-bytes.ts';
 import { giveBackBytes, holderNameOf, takeBytes } from './load.ts';
 import { limitFairly } from '../core/limit-concurrency.ts';
@@ -168,10 +168,6 @@ function bounded(encoding: string, open: (bytes: Buffer) => Transform): Decompre
 function hasZlibHeader(bytes: Buffer): boolean {
   const first = bytes[0] ?? 0;
   return (first & 0x0f) === 8 && (first * 256 + (bytes[1] ?? 0)) % 31 === 0;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 function tooLarge(maxBytes: number): ApiError {

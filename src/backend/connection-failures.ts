@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts';
+import { ApiError, codeOf } from '../core/errors.ts';
 
 export type ConnectionPhase = 'connecting' | 'waiting' | 'answering';
 
@@ -80,11 +80,11 @@ const OWN_LACK = /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM)$/;
  * `upstream_unreachable` and `server_overloaded` mean that nothing was sent, so the request may be repeated.
  */
 export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
-  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  const code = codeOf(cause);
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
   if (OWN_LACK.test(code)) return ownLack(cause);
-  if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(code, cause);
+  if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(cause);
   if (isNotHttp(cause, code)) {
     return new ApiError('upstream_invalid_response', {
       message: 'The backend sent an answer that is not valid HTTP.',
@@ -117,16 +117,13 @@ function isNotHttp(cause: Error, code: string): boolean {
 
 /** Returns the error for a proxy that answers with this status in the place of the backend, or that fails with this error. */
 export function proxyFailure(cause: unknown): Error {
-  const isTold = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('PROXY_');
-  if (isTold) return cause;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
-  return Object.assign(new Error('the proxy failed', { cause }), { code: `PROXY_${String(code)}` });
+  if (cause instanceof Error && codeOf(cause).startsWith('PROXY_')) return cause;
+  return Object.assign(new Error('the proxy failed', { cause }), { code: `PROXY_${codeOf(cause) || String(cause)}` });
 }
 
 /** Returns the error for a backend that is too slow. */
 export function timedOut(phase: ConnectionPhase): Error {
-  if (phase === 'connecting')
-    return connectFailure('ETIMEDOUT', Object.assign(new Error(phase), { code: 'ETIMEDOUT' }));
+  if (phase === 'connecting') return connectFailure(Object.assign(new Error(phase), { code: 'ETIMEDOUT' }));
   const message =
     phase === 'waiting'
       ? 'The backend did not begin to answer in time.'
@@ -138,12 +135,12 @@ export function timedOut(phase: ConnectionPhase): Error {
 export function unreachableReason(thrown: unknown): { readonly reason: string; readonly problem: string } | undefined {
   if (!(thrown instanceof ApiError && thrown.code === 'upstream_unreachable')) return undefined;
   const { cause, message } = thrown;
-  const reason = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown';
+  const reason = codeOf(cause) || 'unknown';
   const advice = UNREACHABLE.find(([code]) => code.test(reason))?.[2];
   return { reason, problem: advice === undefined ? message : `${message} ${advice}` };
 }
 
-function connectFailure(code: string, cause: Error): ApiError {
-  const words = UNREACHABLE.find(([pattern]) => pattern.test(code))?.[1];
+function connectFailure(cause: Error): ApiError {
+  const words = UNREACHABLE.find(([pattern]) => pattern.test(codeOf(cause)))?.[1];
   return new ApiError('upstream_unreachable', { ...(words !== undefined && { message: words }), cause });
 }

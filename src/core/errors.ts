@@ -138,6 +138,11 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : 'unknown reason';
 }
 
+/** Returns the code of an error of Node or of a library; empty for one without. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+}
+
 /** Ends a `switch` over a union, so that a new member fails to compile. Throws a TypeError. */
 export function unreachable(value: never): never {
   throw new TypeError(`unexpected value of type ${typeof value}`);

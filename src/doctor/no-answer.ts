@@ -1,7 +1,7 @@
 import { withInquirer } from './inquiry.ts';
 import { unreachableReason } from '../backend/connection-failures.ts';
 import { egressOf, type Reachable } from '../backend/outbound.ts';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, codeOf } from '../core/errors.ts';
 
 export type Address = Reachable & {
   readonly timeoutMs: number;
@@ -76,6 +76,5 @@ async function answersOver(
 }
 
 function causeCodeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  return error instanceof Error ? codeOf(error.cause) : '';
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError, type ErrorCode } from '../core/errors.ts';
+import { ApiError, type ErrorCode, codeOf } from '../core/errors.ts';
 import { spreadOverTurns } from '../wire/turns.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from '../wire/upgrade.ts';
@@ -140,7 +140,7 @@ export async function listen(server: Server, place: { readonly host: string; rea
   try {
     await once(server, 'listening');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error) || 'unknown';
     throw new Error(`Cannot listen on ${host}:${place.port}${WHY_NOT_LISTENING[code] ?? ''} (${code}).`, {
       cause: error,
     });

@@ -7,6 +7,7 @@ import { createLogger, openLogOutput } from '../telemetry/log.ts';
 import type { Environment } from '../config/settings.ts';
 import { openStore } from '../store/open.ts';
 import { forgetStart } from './young-objects.ts';
+import { codeOf } from '../core/errors.ts';
 
 /** EX_CONFIG of sysexits.h: a supervisor sees that a restart does not help. */
 export const EXIT_WRONG_SETTINGS = 78;
@@ -89,9 +90,8 @@ export function crash(gateway: Gateway, thrown: unknown): void {
 /** Returns the kind and the stack of a throw in one line. The message could quote a prompt. */
 export function describeCrash(thrown: unknown): string {
   if (!(thrown instanceof Error)) return `a thrown ${typeof thrown}`;
-  const code = 'code' in thrown && typeof thrown.code === 'string' ? ` ${thrown.code}` : '';
   const frames = thrown.stack?.match(FRAME)?.slice(0, MAX_FRAMES) ?? [];
-  return [`${thrown.name}${code}`, ...frames.map((frame) => frame.trim())].join(' ');
+  return [thrown.name, codeOf(thrown), ...frames.map((frame) => frame.trim())].filter(Boolean).join(' ');
 }
 
 const MAX_FRAMES = 10;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
 import type { LogFormat, LogLevel } from '../contract/types.ts';
-import type { ErrorCode } from '../core/errors.ts';
+import { type ErrorCode, codeOf } from '../core/errors.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from './facts.ts';
 
 const MAX_PATH_CHARACTERS = 256;
@@ -153,7 +153,7 @@ function describeError(error: unknown, depth = 0): unknown {
   const lines = start < 0 ? [] : stack.slice(start + message.length).split('\n');
   return {
     type: name,
-    code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
+    code: codeOf(error) || undefined,
     stack: lines.slice(1, 11).map((line) => line.trim()),
     cause: cause === undefined || depth === MAX_CAUSES ? undefined : describeError(cause, depth + 1),
   };
