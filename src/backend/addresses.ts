@@ -2,12 +2,12 @@
 
 import { isIP, type LookupFunction } from 'node:net';
 import { hostNameOf } from '../core/host-name.ts';
-import type { BackendSpec } from '../core/routes.ts';
+import type { Reachable } from '../core/routes.ts';
 import { lookUp } from './lookup.ts';
 
 export interface Addresses {
   /** Returns those of a backend whose name has several, else none: then each connection looks its name up by itself. */
-  of(spec: Pick<BackendSpec, 'baseUrl' | 'proxy'>): readonly string[];
+  of(spec: Reachable): readonly string[];
   /** Looks all names up now. A failed connection may say that a pod is gone. */
   refresh(): void;
   onChange(listener: () => void): void;

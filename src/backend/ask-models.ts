@@ -1,5 +1,6 @@
 import { openConnection, openPool, type BackendConnection } from './connection.ts';
-import { egressOf, toEndpoint, type Reachable } from './outbound.ts';
+import type { Reachable } from '../core/routes.ts';
+import { egressOf, toEndpoint } from './outbound.ts';
 
 export interface ModelsAsking {
   readonly headers: Readonly<Record<string, string>>;

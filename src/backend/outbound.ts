@@ -7,13 +7,9 @@ import type { buildConnector as Undici } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import { hostNameOf } from '../core/host-name.ts';
 import { mapValues } from '../core/map-values.ts';
-import type { BackendSpec, TlsFiles } from '../core/routes.ts';
+import type { Egress, TlsFiles } from '../core/routes.ts';
 import { proxyFailure } from './connection-failures.ts';
 import { lookUp } from './lookup.ts';
-
-/** What of a backend says how to reach it. */
-export type Egress = Pick<BackendSpec, 'proxy' | 'tls'>;
-export type Reachable = Egress & Pick<BackendSpec, 'baseUrl'>;
 
 /** Returns where a path relative to a base URL is. The query of the base URL stays, since Azure needs one. */
 export function toEndpoint(baseUrl: string, path: string): { readonly origin: string; readonly path: string } {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { askForModels } from './ask-models.ts';
-import type { Reachable } from './outbound.ts';
+import type { Reachable } from '../core/routes.ts';
 
 const TIMEOUT_MS = 3000;
 

@@ -6,20 +6,34 @@ import { ApiError } from './errors.ts';
 import { isList, isObject } from './json.ts';
 import { toModelMatcher } from './model-patterns.ts';
 
-export interface RoutedBackend {
-  readonly name: string;
+/** What a request is made for. */
+interface Kind {
   readonly dialect: Dialect;
   readonly upstreamDialect: string;
   /** `MODEL_ALIASES` and those of the backend, each to a name that the backend knows. */
   readonly modelAliases: ReadonlyMap<string, string>;
+}
+
+export interface RoutedBackend extends Kind {
+  readonly name: string;
   /** Names and patterns; null takes every model. */
   readonly models: readonly string[] | null;
   readonly weight: number;
 }
 
-export interface BackendSpec extends RoutedBackend {
+/** What of a backend says how to reach it. */
+export interface Egress {
+  readonly tls?: TlsFiles;
+  /** Between the gateway and it. */
+  readonly proxy?: Proxy;
+}
+
+export interface Reachable extends Egress {
   /** Has no slash at its end. */
   readonly baseUrl: string;
+}
+
+export interface BackendSpec extends RoutedBackend, Reachable {
   /** Where its name has several addresses: the one of this replica, which has the name of the backend all the same. */
   readonly address?: string;
   /** Null sends the caller's own key, if that is known. */
@@ -34,9 +48,6 @@ export interface BackendSpec extends RoutedBackend {
   readonly timeouts: BackendTimeouts;
   /** Sent with each request, their names in small letters. They are secret, and `${file:…}` in them is yet to be read. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly tls?: TlsFiles;
-  /** Between the gateway and it. */
-  readonly proxy?: Proxy;
   /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
   readonly isOnly: boolean;
 }
@@ -76,7 +87,7 @@ export interface BackendTimeouts {
 }
 
 /** The backends that have a model, and what a request is made for. */
-export interface Route extends Pick<RoutedBackend, 'dialect' | 'upstreamDialect' | 'modelAliases'> {
+export interface Route extends Kind {
   /** As the caller names it. */
   readonly model: string;
   /** Their names, the first choice first. */

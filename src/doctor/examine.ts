@@ -1,5 +1,5 @@
 import { withInquirer, type RawReply } from './inquiry.ts';
-import type { Reachable } from '../backend/outbound.ts';
+import type { Reachable } from '../core/routes.ts';
 import { makeUpKey, tryMadeUpKey } from '../backend/probe.ts';
 import { chooseDialect, type DialectChoice, type Seen } from './dialect-choice.ts';
 import { isRecognised, type Evidence } from './dialect-signs.ts';

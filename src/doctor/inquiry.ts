@@ -1,7 +1,8 @@
 import { keyHeaders } from '../backend/request-headers.ts';
 import { contentType, isPlain } from '../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../backend/connection.ts';
-import { egressOf, toEndpoint, type Reachable } from '../backend/outbound.ts';
+import type { Reachable } from '../core/routes.ts';
+import { egressOf, toEndpoint } from '../backend/outbound.ts';
 import type { ReplyHeaders } from '../backend/reply-headers.ts';
 
 export interface RawReply {

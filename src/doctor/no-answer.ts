@@ -1,6 +1,7 @@
 import { withInquirer } from './inquiry.ts';
 import { unreachableReason } from '../backend/connection-failures.ts';
-import { egressOf, type Reachable } from '../backend/outbound.ts';
+import type { Reachable } from '../core/routes.ts';
+import { egressOf } from '../backend/outbound.ts';
 import { ApiError, codeOf } from '../core/errors.ts';
 
 export type Address = Reachable & {
