@@ -251,8 +251,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
   };
 
-  const all = { ...config, ...books, ...requests, ...access, ...telemetry, ...services.backends };
-  const operator = { admin: createAdmin(all), ...createPages(all) };
+  const operator = { admin: createAdmin(services), ...createPages(services) };
   const servers = createServers(services, operator, sockets);
   let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;

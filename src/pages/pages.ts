@@ -1,37 +1,47 @@
 import type { RequestHandler } from 'express';
-import type { OpenApiDocument, OpenApiOptions } from '../openapi/openapi.ts';
+import type { AuthMode } from '../contract/types.ts';
+import type { OpenApiDocument } from '../openapi/openapi.ts';
 import { lazyRoute } from '../wire/lazy-route.ts';
 import { createConsole, type ConsoleOptions } from './console.ts';
-import { showLanding, type LandingOptions } from './landing.ts';
+import { showLanding } from './landing.ts';
 
-export interface PagesOptions
-  extends LandingOptions, ConsoleOptions, Pick<OpenApiOptions, 'defaultModelId' | 'demo' | 'passthroughPaths'> {
-  readonly metricsToken: string | null;
-  readonly metricsPort: number | null;
+/** What they need of the groups that the gateway has opened. */
+export interface PagesServices {
+  readonly settings: {
+    readonly authMode: AuthMode;
+    readonly defaultModelId: string | null;
+    readonly publicBaseUrl: string | null;
+    readonly passthroughPaths: readonly string[];
+    readonly adminToken: string | null;
+    readonly metricsToken: string | null;
+    readonly metricsPort: number | null;
+  };
+  readonly backends: { readonly demo: boolean };
+  readonly books: { readonly prices: ConsoleOptions['prices'] };
 }
 
 /** Returns the pages. The description of the API and the guides are made when they are first asked for. */
-export function createPages(options: PagesOptions): Record<'landing' | 'docs' | 'openApi' | 'console', RequestHandler> {
+export function createPages(
+  services: PagesServices,
+): Record<'landing' | 'docs' | 'openApi' | 'console', RequestHandler> {
+  const { settings, backends, books } = services;
   return {
-    landing: showLanding(options),
+    landing: showLanding({ ...settings, ...backends }),
     docs: lazyRoute(async () => {
       const { showDocs } = await import('./docs.ts');
-      return showDocs(await describeApi(options), options);
+      return showDocs(await describeApi(services), settings);
     }),
     openApi: lazyRoute(async () => {
       const { showOpenApi } = await import('../openapi/openapi.ts');
-      return showOpenApi(await describeApi(options), options);
+      return showOpenApi(await describeApi(services), settings);
     }),
-    console: createConsole(options),
+    console: createConsole({ ...settings, ...backends, prices: books.prices }),
   };
 }
 
-async function describeApi(options: PagesOptions): Promise<OpenApiDocument> {
+async function describeApi({ settings, backends }: PagesServices): Promise<OpenApiDocument> {
   const { createOpenApi } = await import('../openapi/openapi.ts');
-  const { adminToken, metricsToken, metricsPort } = options;
-  return createOpenApi({
-    ...options,
-    hasAdmin: adminToken !== null,
-    hasMetrics: metricsToken !== null && metricsPort === null,
-  });
+  const { adminToken, metricsToken, metricsPort } = settings;
+  const hasMetrics = metricsToken !== null && metricsPort === null;
+  return createOpenApi({ ...settings, ...backends, hasAdmin: adminToken !== null, hasMetrics });
 }
