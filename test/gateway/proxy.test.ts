@@ -11,6 +11,7 @@ import { createLogger } from '../../src/telemetry/log.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { SELF_SIGNED } from '../support/certificate.ts';
+import { run } from '../support/cli.ts';
 import { startForwardProxy, type ForwardProxy } from '../support/forward-proxy.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -122,6 +123,15 @@ describe('a gateway behind a forward proxy', () => {
       expect(told('the backend needs the operator')[0]?.['problem']).to.match(/proxy of HTTP_PROXY/);
     });
   }
+
+  it('is gone through by doctor too, for everything that it asks', async () => {
+    backend.always(answer());
+    const HTTP_PROXY = `http://us%20er:p%40ss@127.0.0.1:${proxy.port}`;
+    await run(['doctor', '--model', 'm', '--json'], { env: { UPSTREAM_BASE_URL: plain(), HTTP_PROXY } });
+    expect(backend.requests).not.to.deep.equal([]);
+    expect(proxy.seen).to.have.lengthOf(backend.requests.length);
+    expect(new Set(proxy.credentials)).to.deep.equal(new Set([CREDENTIALS]));
+  });
 
   it('goes straight to what NO_PROXY names, and says at the start which backend has a proxy, without its password', async () => {
     const backends = [
