@@ -76,6 +76,8 @@ describe('the limits of a managed key', () => {
     { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2027, 0), zone: 'UTC' },
     { what: 'day', field: 'spendPerDayMicro', endMs: Date.UTC(2026, 9, 25, 23), zone: 'Europe/Berlin' },
     { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2026, 10, 30, 10), zone: 'Pacific/Kiritimati' },
+    // The end of a leap day.
+    { what: 'month', field: 'spendPerMonthMicro', endMs: Date.UTC(2028, 1, 29, 15), zone: 'Asia/Tokyo' },
   ] as const;
   for (const { what, field, endMs, zone } of windows) {
     describe(`at the change of the ${what} in ${zone}`, () => {
