@@ -217,6 +217,7 @@ export const ACCOUNT_COLUMNS: readonly Column<Account>[] = [
   { title: 'BALANCE', of: ({ balance }) => balance ?? '', align: 'right' },
   { title: 'HELD', of: ({ held }) => held, align: 'right' },
   { title: 'TODAY', of: ({ spent_today }) => spent_today, align: 'right' },
+  { title: 'WEEK', of: ({ spent_this_week }) => spent_this_week, align: 'right' },
   { title: 'MONTH', of: ({ spent_this_month }) => spent_this_month, align: 'right' },
 ];
 

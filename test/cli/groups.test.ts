@@ -62,6 +62,7 @@ describe('groups', () => {
       '0.00',
       '0.00',
       '0.00',
+      '0.00',
     ]);
     expect((await cli('groups create --name lab')).stderr).to.equal('There is a group with this name already.\n');
     expect((await cli('groups show research')).stderr).to.equal('There is no group with this id or name.\n');

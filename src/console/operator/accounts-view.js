@@ -19,6 +19,7 @@ const EVERY_MS = 10_000;
 const MONEY_COLUMNS = [
   { title: 'Balance', kind: 'number', cell: ({ balance }) => amountOf(balance) },
   { title: 'Spent today', kind: 'number', wide: true, cell: ({ spent_today }) => amountOf(spent_today) },
+  { title: 'This week', kind: 'number', wide: 'very', cell: ({ spent_this_week }) => amountOf(spent_this_week) },
   { title: 'This month', kind: 'number', wide: 'very', cell: ({ spent_this_month }) => amountOf(spent_this_month) },
   { title: 'Limits', kind: 'name', wide: true, cell: limitsOf },
 ];
