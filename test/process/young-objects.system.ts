@@ -42,6 +42,23 @@ const SCRIPT = `
   }
   console.log(grown);`;
 
+/** Ends with the first flag that is set once the start is forgotten. */
+const FORGET = `
+  import { syncBuiltinESMExports } from 'node:module';
+  import v8 from 'node:v8';
+  v8.setFlagsFromString = (flag) => (console.log(flag), process.exit());
+  syncBuiltinESMExports();
+  const { forgetStart } = await import(${JSON.stringify(join(SOURCES, 'process/young-objects.ts'))});
+  forgetStart();
+  setInterval(() => {}, 1000);`;
+
+describe('forgetStart', () => {
+  it('lets the heap grow further before everything is collected', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', FORGET]);
+    expect(stdout).to.equal('--heap-growing-percent=150\n');
+  });
+});
+
 describe('keepRequestsYoung', () => {
   it('leaves what is soon needed no more to the quick collections', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', SCRIPT]);
