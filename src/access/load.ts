@@ -19,7 +19,7 @@ export interface LoadLimits {
 export interface Load {
   /** Takes a request. Its share takes bytes. Throws what `Share.take` throws. */
   enter(holderNow: () => Holder): Share;
-  readonly requests: Pick<Shares, 'used' | 'capacity'>;
+  readonly requests: Shares;
   readonly bodyBytes: Shares;
   readonly webSockets: Shares;
   readonly historyBytes: Shares;

@@ -48,7 +48,7 @@ function isOver(expiresAtMs: number | null, nowMs: number): boolean {
 }
 
 /** Returns whether there is no key yet; false when the store fails, which reports that itself. */
-export async function hasNoKeys(accounts: Pick<AccountStore, 'listKeys'>): Promise<boolean> {
+export async function hasNoKeys(accounts: AccountStore): Promise<boolean> {
   const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
   return page?.keys.length === 0;
 }

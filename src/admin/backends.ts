@@ -2,14 +2,14 @@
 
 import { hostname } from 'node:os';
 import type { RequestHandler } from 'express';
-import type { Backends, BackendState } from '../backend/backends.ts';
+import type { Backends, BackendState, RestingState } from '../backend/backends.ts';
 import type { KeyOwner } from '../backend/request-headers.ts';
 import { mergeModelLists } from '../backend/model-list.ts';
 import type { AdminBackend, AdminBackendList, AdminModelList } from '../contract/types.ts';
 import { untilServed } from '../wire/until-served.ts';
 
 export interface BackendRoutesOptions {
-  readonly backends: Pick<Backends, 'specs'>;
+  readonly backends: Backends;
   readonly keyOwner: KeyOwner;
   /** Of all processes of the gateway. */
   readonly listBackends: () => Promise<readonly AdminBackend[]>;
@@ -36,10 +36,9 @@ export function createBackendRoutes({ backends, keyOwner, listBackends }: Backen
 
 /** Returns the backends as schemas/admin.json has them. */
 export function describeBackends(states: readonly BackendState[], nowMs: number): readonly AdminBackend[] {
-  const until = ({ state, restMs }: Pick<BackendState, 'state' | 'restMs'>) =>
-    state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null;
+  const until = ({ state, restMs }: RestingState) => (state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null);
   return states.map(({ spec, addresses, ...rest }) => {
-    const { state, restMs, reason, ...counts } = rest;
+    const { state, reason, ...counts } = rest;
     const { running, waiting, answered, failed, cancelled, rests } = counts;
     return {
       object: 'backend',
@@ -50,7 +49,7 @@ export function describeBackends(states: readonly BackendState[], nowMs: number)
       weight: spec.weight,
       max_concurrent: spec.maxConcurrent,
       state,
-      resting_until: until({ state, restMs }),
+      resting_until: until(rest),
       reason,
       addresses: addresses.map((each) => ({
         address: each.address,

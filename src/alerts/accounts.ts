@@ -16,7 +16,7 @@ export interface AccountWatch {
 }
 
 export interface AccountWatchOptions {
-  readonly store: Pick<Store, 'listSpending'>;
+  readonly store: Store;
   /**
    * Is called once for each level that an account reaches in a period. Returns whether it could be
    * taken; otherwise it is called again at the next look.

@@ -22,7 +22,7 @@ export interface Alerts {
 }
 
 export interface AlertsOptions {
-  readonly store: Pick<Store, 'listSpending' | 'claimAlert' | 'isFailing'>;
+  readonly store: Store;
   readonly storeKind: StoreAlertData['store'];
   /** Whether there are accounts. */
   readonly isManaged: boolean;

@@ -7,7 +7,7 @@ import {
   createRoutes,
   type BackendPolicy,
   type BackendSpec,
-  type Route,
+  type RouteToAsk,
   type Routes,
   type Routing,
 } from '../core/routes.ts';
@@ -38,12 +38,12 @@ export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
 
 export interface RoutedInputCounter {
   /** Asks the first choice. Returns undefined if it cannot tell. */
-  count(chat: ChatBody, asking: AskOptions & { readonly route: Pick<Route, 'alike'> }): Promise<number | undefined>;
+  count(chat: ChatBody, asking: AskOptions & { readonly route: RouteToAsk }): Promise<number | undefined>;
 }
 
 export interface BackendsOptions {
   readonly keyOwner: KeyOwner;
-  readonly policy: () => Pick<BackendPolicy, 'queueTimeoutMs'>;
+  readonly policy: () => BackendPolicy;
   readonly nowMs: () => number;
   readonly open: (spec: BackendSpec) => SingleBackend;
   /** Returns the backend with the key that it has at the moment. */
@@ -71,7 +71,7 @@ export interface BackendState extends Counts, RestingState {
   readonly waiting: number;
 }
 
-interface RestingState {
+export interface RestingState {
   /** `draining` is no longer in the list, and its last requests run. */
   readonly state: RestState['kind'] | 'draining';
   /** Until it may be tried again. */

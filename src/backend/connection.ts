@@ -5,7 +5,7 @@ import UndiciPool from 'undici/lib/dispatcher/pool.js';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, proxyFailure, timedOut, type ConnectionPhase } from './connection-failures.ts';
-import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts';
+import { createOutbound, type OutboundOptions, type Relayed } from './outbound.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createReuse, createReusedClient, MAX_AGE_MS, type Reuse } from './reuse.ts';
 
@@ -57,7 +57,7 @@ export interface PoolOptions extends OutboundOptions {
   readonly reuse?: Reuse;
 }
 
-export type BackendPool = Pool & Pick<Outbound, 'relay'>;
+export type BackendPool = Pool & Relayed;
 
 /** Opens the connections to one backend. Each request has its own limits of time. */
 export function openPool(origin: string, { reuse = createReuse(), ...options }: PoolOptions): BackendPool {
@@ -79,7 +79,7 @@ export function openPool(origin: string, { reuse = createReuse(), ...options }: 
 
 /** Resolves with the status and headers of the answer. Throws ApiError, or the signal's reason. */
 export function openConnection(
-  pool: Dispatcher & Partial<Pick<Outbound, 'relay'>>,
+  pool: Dispatcher & Partial<Relayed>,
   options: ConnectionOptions,
 ): Promise<BackendConnection> {
   options.signal.throwIfAborted();

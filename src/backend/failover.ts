@@ -1,7 +1,7 @@
 /** Asks the backend that a request was given, and another one while nothing has been said. */
 
 import type { ChatBody } from '../core/encoded-chat.ts';
-import type { BackendPolicy, BackendSpec, Route } from '../core/routes.ts';
+import type { BackendPolicy, BackendSpec, RouteToAsk } from '../core/routes.ts';
 import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
 import { isIn } from './replicas.ts';
 import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
@@ -38,7 +38,7 @@ export interface RoutedForward {
 export type Failover = RoutedChatBackend & RoutedChatRelay & RoutedForward;
 
 export interface RoutedAskOptions<Sent> extends AskOptions {
-  readonly route: Pick<Route, 'backends' | 'alike' | 'model' | 'upstreamDialect'>;
+  readonly route: RouteToAsk;
   /**
    * Returns the request as it is made for this backend, undefined if it cannot go there. Without it
    * only those that are alike are asked.
@@ -51,8 +51,8 @@ export interface RoutedAskOptions<Sent> extends AskOptions {
 }
 
 export interface FailoverOptions {
-  readonly backends: Pick<Backends, 'begin'>;
-  readonly policy: () => Pick<BackendPolicy, 'failover'>;
+  readonly backends: Backends;
+  readonly policy: () => BackendPolicy;
   readonly firstByteTimeoutMs: number;
   /** How long a relayed answer is held back while another backend could be asked. */
   readonly headerHoldMs: number;

@@ -25,11 +25,14 @@ export interface OutboundOptions extends Egress {
   readonly onOperatorProblem?: (problem: string) => void;
 }
 
-export interface Outbound {
-  /** Calls back with a socket on which a request for the backend can be written. */
-  readonly connect: (callback: Undici.Callback) => void;
+export interface Relayed {
   /** A proxy gets requests for plain HTTP itself, so that it can see and keep what passes. */
   readonly relay: Relay | undefined;
+}
+
+export interface Outbound extends Relayed {
+  /** Calls back with a socket on which a request for the backend can be written. */
+  readonly connect: (callback: Undici.Callback) => void;
 }
 
 export interface Relay {

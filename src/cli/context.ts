@@ -1,7 +1,10 @@
 import type { Environment } from '../config/settings.ts';
 
-export interface CliContext {
+export interface CliEnvironment {
   readonly env: Environment;
+}
+
+export interface CliContext extends CliEnvironment {
   readonly fileNames: ReadonlySet<string>;
   readonly stdout: Output;
   readonly stderr: Output;

@@ -41,7 +41,7 @@ interface ExportOptions {
 
 /** Prints the rows page by page, as fast as they are read. Returns false, without a word, where nobody asks for this. */
 export async function exportRows<Row>(
-  { stdout, stderr }: Pick<CliContext, 'stdout' | 'stderr'>,
+  { stdout, stderr }: CliContext,
   command: Command,
   { pages, fields, toJson }: Export<Row>,
 ): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { CliContext } from './context.ts';
+import type { Output } from './context.ts';
 
 export interface Progress {
   begin(label: string): void;
@@ -11,7 +11,7 @@ const FRAME_MS = 100;
 const CLEAR_LINE = '\r\u{1b}[K';
 
 /** Returns a progress on standard error: one line of a terminal, and nothing where nobody watches. */
-export function createProgress({ stderr }: Pick<CliContext, 'stderr'>): Progress {
+export function createProgress({ stderr }: { readonly stderr: Output }): Progress {
   if (stderr.isTTY !== true) {
     return { begin: () => undefined, stop: () => undefined };
   }

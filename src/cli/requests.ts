@@ -177,9 +177,7 @@ interface NamedRecord extends OwnedRecord {
   readonly groupName: string | null;
 }
 
-type ListPage = (
-  part: Pick<ListOptions, 'limit' | 'after'>,
-) => Promise<OperatorPage & { readonly records: readonly NamedRecord[] }>;
+type ListPage = (part: ListOptions) => Promise<OperatorPage & { readonly records: readonly NamedRecord[] }>;
 
 /** Looks up the key and the group of the options once. */
 async function prepareList(opened: OpenAdministration, options: ListOptions): Promise<ListPage> {

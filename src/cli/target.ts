@@ -10,7 +10,7 @@ import { readKeyFile } from '../config/value-file.ts';
 import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec, Egress } from '../core/routes.ts';
 import { isYes } from './confirm.ts';
-import { CliError, UsageError, type CliContext } from './context.ts';
+import { CliError, UsageError, type CliContext, type CliEnvironment } from './context.ts';
 import type { ExaminationOptions } from '../doctor/examine.ts';
 import type { Examined } from './doctor-report.ts';
 import { parseDuration } from './options.ts';
@@ -54,7 +54,7 @@ export interface Target extends Examined, Egress {
 
 /** Runs `use` with the backend of the options and settings, or else with the demo backend. */
 export async function withTarget<Result>(
-  { env }: Pick<CliContext, 'env'>,
+  { env }: CliEnvironment,
   options: TargetOptions,
   use: (target: Target) => Promise<Result>,
 ): Promise<Result> {
@@ -125,7 +125,7 @@ function readTargetConfig(env: Environment, options: TargetOptions): Config {
  * end.
  */
 export async function withEachTarget(
-  context: Pick<CliContext, 'env'>,
+  context: CliEnvironment,
   options: TargetOptions,
   use: (target: Target) => Promise<void>,
 ): Promise<void> {

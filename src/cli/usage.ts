@@ -3,7 +3,7 @@ import { ofQuery, toLatencies, type Latencies } from '../accounts/latencies.ts';
 import { toUsageOfKey } from '../accounts/usage.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
-import { USUAL_SPAN_MS, type UsageQuery } from '../core/books/keys.ts';
+import { USUAL_SPAN_MS, type UsageQuery, type UsageSpan } from '../core/books/keys.ts';
 import type { UsageOfKey } from '../contract/types.ts';
 import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';
@@ -114,11 +114,7 @@ export function addUsage(program: Command, context: CliContext): void {
   ]);
 }
 
-function toSpan(
-  { per, from, until }: UsageOptions,
-  nowMs: number,
-  command: Command,
-): Omit<UsageQuery, 'caller' | 'group'> {
+function toSpan({ per, from, until }: UsageOptions, nowMs: number, command: Command): UsageSpan {
   // Includes requests that end at this moment.
   const untilMs = until ?? nowMs + 1;
   const fromMs = from ?? untilMs - USUAL_SPAN_MS[per];

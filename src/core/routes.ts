@@ -86,15 +86,19 @@ export interface BackendTimeouts {
   readonly idleTimeoutMs?: number;
 }
 
-/** The backends that have a model, and what a request is made for. */
-export interface Route extends Kind {
+/** The backends that have a model. */
+export interface RouteToAsk {
   /** As the caller names it. */
   readonly model: string;
+  readonly upstreamDialect: string;
   /** Their names, the first choice first. */
   readonly backends: readonly string[];
   /** Those that get the request as it was made. For the others it must be made again. */
   readonly alike: readonly string[];
 }
+
+/** A route, and what a request is made for. */
+export interface Route extends RouteToAsk, Kind {}
 
 export interface Routes {
   /**

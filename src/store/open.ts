@@ -3,23 +3,31 @@ import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from './queue/batch-queue.ts';
-import { openSqliteStore, type StoreClient, type SqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.ts';
+import { openSqliteStore, type StoreClient, type SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from '../core/books/store.ts';
 import { startUpkeep } from './upkeep.ts';
 
-export interface StoreOptions {
-  readonly databaseUrl: string;
-  readonly databasePoolSize?: number;
-  readonly recordRetentionDays: number;
+interface CallOptions {
   readonly clock?: () => number;
   readonly log?: StoreLog;
   /** How long the end of a request may wait for the disk. */
   readonly settleTimeoutMs?: number;
   readonly limits?: Partial<BatchQueueLimits>;
-  /** Finds the address of a server. */
-  readonly lookup?: LookupFunction;
   /** That of the days and months of spend limits; UTC by default. */
   readonly timeZone?: string;
+}
+
+export interface ConnectOptions extends CallOptions {
+  readonly databaseUrl: string;
+  readonly databasePoolSize?: number;
+  /** Finds the address of a server. */
+  readonly lookup?: LookupFunction;
+  /** Runs a database file in this thread, which waits for the disk then. */
+  readonly isInline?: boolean;
+}
+
+export interface StoreOptions extends ConnectOptions {
+  readonly recordRetentionDays: number;
 }
 
 /**
@@ -69,10 +77,7 @@ export function openClientStore({
   });
 }
 
-export interface ClientStoreOptions extends Pick<
-  StoreOptions,
-  'clock' | 'log' | 'settleTimeoutMs' | 'limits' | 'timeZone'
-> {
+export interface ClientStoreOptions extends CallOptions {
   readonly run: StoreClient['run'];
   readonly hearCancels?: Store['hearCancels'];
 }
@@ -93,9 +98,7 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 }
 
 /** Opens the store without recovery or pruning. Throws StoreOpenError. */
-export async function connectStore(
-  options: Omit<StoreOptions, 'recordRetentionDays'> & Pick<SqliteStoreOptions, 'isInline'>,
-): Promise<Store> {
+export async function connectStore(options: ConnectOptions): Promise<Store> {
   const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, isInline = false } = options;
   const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);
@@ -124,14 +127,11 @@ export async function connectStore(
 
 const POOL_SIZE = 5;
 
-function limitsOf({
-  settleTimeoutMs: keptWithinMs,
-  limits,
-}: Pick<StoreOptions, 'settleTimeoutMs' | 'limits'>): Partial<BatchQueueLimits> {
+function limitsOf({ settleTimeoutMs: keptWithinMs, limits }: CallOptions): Partial<BatchQueueLimits> {
   return { ...(keptWithinMs !== undefined && { keptWithinMs }), ...limits };
 }
 
-function zoneOf({ timeZone }: Pick<StoreOptions, 'timeZone'>): Pick<StoreOptions, 'timeZone'> {
+function zoneOf({ timeZone }: CallOptions) {
   return timeZone === undefined ? {} : { timeZone };
 }
 

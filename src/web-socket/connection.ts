@@ -309,7 +309,7 @@ function readFrames({
 }
 
 /** After a frame that cannot be read, nothing can be read. */
-const UNREADABLE = new Map<number, (limits: Pick<ConnectionOptions, 'maxBodyBytes'>) => ApiError>([
+const UNREADABLE = new Map<number, (limits: ConnectionOptions) => ApiError>([
   [1002, () => new ApiError('invalid_request', { message: 'This is not a valid WebSocket frame.' })],
   [1007, () => new ApiError('invalid_json', { message: 'The frame is not valid UTF-8.' })],
   [1008, () => new ApiError('payload_too_large', { message: 'The frame came in too many pieces.' })],

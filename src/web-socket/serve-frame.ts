@@ -53,12 +53,12 @@ export async function serveFrame(
     refuseOthers(bytes, isBinary);
     await serveCreate({ ...reply, caller, body: { bytes } }, { history, share }, options);
     const status = reply.status() ?? ERRORS.client_disconnected.status;
-    noteEnd(authenticated, { status, mayRepeat, facts }, options);
+    noteEnd(authenticated, { status, mayRepeat, facts }, options.rateLimits);
   } catch (thrown) {
     const error = mayRepeat ? limitOr(thrown, key, { rateLimits: options.rateLimits, facts }) : thrown;
     const { status, code: errorCode } = toApiError(error);
     const { backend, model } = facts;
-    noteEnd(authenticated, { status, mayRepeat, facts: { backend, model, errorCode } }, options);
+    noteEnd(authenticated, { status, mayRepeat, facts: { backend, model, errorCode } }, options.rateLimits);
     throw error;
   }
 }
@@ -67,16 +67,16 @@ export async function serveFrame(
 export async function countUnread(
   { status, code: errorCode }: ApiError,
   credentials: Credentials,
-  { authenticator, rateLimits }: Pick<ServeFrameOptions, 'authenticator' | 'rateLimits'>,
+  { authenticator, rateLimits }: ServeFrameOptions,
 ): Promise<void> {
   const facts = { backend: 'not asked', model: undefined, errorCode } as const;
-  noteEnd(await authenticator(credentials), { status, mayRepeat: false, facts }, { rateLimits });
+  noteEnd(await authenticator(credentials), { status, mayRepeat: false, facts }, rateLimits);
 }
 
 function noteEnd(
   { caller: { key }, noteReply }: Authenticated,
   ended: RequestToCount,
-  { rateLimits }: Pick<ServeFrameOptions, 'rateLimits'>,
+  rateLimits: ServeFrameOptions['rateLimits'],
 ): void {
   noteReply?.({ status: ended.status, backend: ended.facts.backend });
   if (key !== undefined && rateLimits !== undefined) countEnd(rateLimits, key, ended);

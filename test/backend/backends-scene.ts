@@ -6,7 +6,7 @@ import { createFailover, type RoutedAskOptions, type RoutedChatBackend } from '.
 import type { ChatBody } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { BackendSpec } from '../../src/core/routes.ts';
-import { NO_FORWARD, onlyBackend } from '../support/only-backend.ts';
+import { NO_FORWARD, onlyBackend, POLICY } from '../support/only-backend.ts';
 
 export interface BackendsScene {
   nowMs: number;
@@ -59,7 +59,7 @@ export function createScene(): BackendsScene {
       const nowMs = (): number => scene.nowMs;
       const backends = createBackends(specs, {
         keyOwner,
-        policy: () => ({ queueTimeoutMs: 60_000 }),
+        policy: () => ({ ...POLICY, queueTimeoutMs: 60_000 }),
         nowMs,
         onChange: () => undefined,
         open: ({ name }) => ({
@@ -82,7 +82,13 @@ export function createScene(): BackendsScene {
       });
       return Object.assign(
         backends,
-        createFailover({ backends, policy: () => ({ failover }), firstByteTimeoutMs: 600, headerHoldMs: 100, nowMs }),
+        createFailover({
+          backends,
+          policy: () => ({ ...POLICY, failover }),
+          firstByteTimeoutMs: 600,
+          headerHoldMs: 100,
+          nowMs,
+        }),
       );
     },
     async ask(backends, { stream = false, names = ['a', 'b', 'c'], alike = names, model = 'm', ...options } = {}) {

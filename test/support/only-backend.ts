@@ -2,7 +2,7 @@
 
 import { createBackends, type Backends, type SingleBackend } from '../../src/backend/backends.ts';
 import { DIALECTS } from '../../src/core/dialects.ts';
-import type { BackendSpec } from '../../src/core/routes.ts';
+import type { BackendPolicy, BackendSpec } from '../../src/core/routes.ts';
 
 export function onlyBackend(spec: Partial<BackendSpec> = {}): BackendSpec {
   return {
@@ -21,6 +21,8 @@ export function onlyBackend(spec: Partial<BackendSpec> = {}): BackendSpec {
   };
 }
 
+export const POLICY: BackendPolicy = { failover: 'safe', queueTimeoutMs: 1000, exposesUpstream: false };
+
 /** For backends to which nothing is forwarded. */
 export const NO_FORWARD: Pick<SingleBackend, 'forward' | 'forwards'> = {
   forward: () => Promise.reject(new Error('nothing is forwarded here')),
@@ -32,7 +34,7 @@ export function openOnlyBackend(spec: Partial<BackendSpec> = {}, chat: Partial<S
   const unasked = () => Promise.reject(new Error('it is asked in another way'));
   return createBackends([onlyBackend(spec)], {
     keyOwner: 'caller',
-    policy: () => ({ queueTimeoutMs: 1000 }),
+    policy: () => POLICY,
     nowMs: () => 0,
     onChange: () => undefined,
     open: () => ({

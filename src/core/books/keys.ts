@@ -97,9 +97,13 @@ export interface GroupChange {
   readonly limits?: Partial<KeyLimits>;
 }
 
-export interface KeyChange extends GroupChange {
+/** What must fit the other keys and groups. */
+export interface KeyPlace {
+  readonly name?: string;
   readonly groupId?: GroupId | null;
 }
+
+export interface KeyChange extends GroupChange, KeyPlace {}
 
 /** A day of a time zone, and all that it is in. It may have 23 or 25 hours. */
 export type CalendarDay = Readonly<Record<SpendWindow['per'], Period>>;

@@ -8,6 +8,8 @@ import { toPrompt } from './prompt.ts';
 import { toChatRequest, type TranslationOptions } from '../request/request.ts';
 import { currentTurnOf, keptLengthFor, leavesOut } from '../request/kept-input.ts';
 
+type WithInput = Pick<CreateResponse, 'input'>;
+
 export interface CompactionPlan {
   readonly chat: ChatRequest;
   /** Adds the compaction item to the input. It is absent when only the summary is asked for. */
@@ -23,7 +25,7 @@ export interface CompactionSettings {
 }
 
 /** Whether the request asks for a compaction instead of an answer. */
-export function asksForCompaction({ input }: Pick<CreateResponse, 'input'>): boolean {
+export function asksForCompaction({ input }: WithInput): boolean {
   return typeof input !== 'string' && input.at(-1)?.type === 'compaction_trigger';
 }
 
@@ -85,7 +87,7 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
 }
 
 /** Returns the items to summarize, without the compaction trigger. */
-export function inputToCompact({ input }: Pick<CreateResponse, 'input'>): readonly InputItem[] {
+export function inputToCompact({ input }: WithInput): readonly InputItem[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return input.filter(({ type }) => type !== 'compaction_trigger');
 }

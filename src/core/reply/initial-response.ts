@@ -10,7 +10,7 @@ import { toResponseId, type UniquePart } from '../ids.ts';
 import { DEFAULT_SCHEMA_NAME } from '../request/request.ts';
 import type { ToolRef } from '../request/tool-names.ts';
 import { isAllowedTools, toChosenTool } from '../request/tool-choice.ts';
-import type { ReplyTools } from '../request/tools.ts';
+import type { EchoedTools } from '../request/tools.ts';
 
 /** The input of a request is not echoed, and may be large. */
 export type RequestWithoutInput = Omit<CreateResponse, 'input'>;
@@ -24,7 +24,7 @@ export interface ResponseOrigin {
 /** Returns the response before the first chunk: an echo of the request with its defaults. */
 export function initialResponse(
   request: RequestWithoutInput,
-  tools: Pick<ReplyTools, 'echo'>,
+  tools: EchoedTools,
   { unique, createdAtS, previousResponseId = null }: ResponseOrigin,
 ): ResponseResource {
   return {
@@ -65,7 +65,7 @@ export function initialResponse(
 /** The fields of a response that repeat the request and may be as large as it is. */
 export type Echo = Pick<ResponseResource, 'instructions' | 'tools' | 'tool_choice' | 'text' | 'reasoning' | 'metadata'>;
 
-export function echoOf(request: RequestWithoutInput, tools: Pick<ReplyTools, 'echo'>): Echo {
+export function echoOf(request: RequestWithoutInput, tools: EchoedTools): Echo {
   return {
     instructions: request.instructions ?? null,
     tools: [...tools.echo],

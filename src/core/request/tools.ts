@@ -21,14 +21,20 @@ import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
 /** What the reply needs of the tools. It can be sent to another thread. */
-export interface ReplyTools {
-  readonly echo: readonly ToolEcho[];
+export interface CallableTools {
   /** By the name that the backend knows. */
   readonly originals: ReadonlyMap<string, ToolRef>;
   /** How many of `originals` are offered. The others, behind them, are only in the history. */
   readonly offeredCount: number;
   readonly callable: Callable;
 }
+
+/** What a response repeats of them. */
+export interface EchoedTools {
+  readonly echo: readonly ToolEcho[];
+}
+
+export interface ReplyTools extends CallableTools, EchoedTools {}
 
 export interface ToolPlan extends ReplyTools {
   readonly dropped: readonly string[];
@@ -257,7 +263,7 @@ function onlyOf<Value>(values: readonly Value[]): Value | undefined {
 }
 
 /** Returns a function that says whether the name of an offered tool begins so, and goes on. */
-export function createNameBeginnings({ originals }: ReplyTools): (text: string) => boolean {
+export function createNameBeginnings({ originals }: CallableTools): (text: string) => boolean {
   // Nearly every call has the name of a tool in one piece, and needs no search.
   const sortNames = lazily(() => [...originals.keys()].toSorted());
   return (text) => {

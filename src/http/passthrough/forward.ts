@@ -7,7 +7,7 @@ import type { Forwarding } from '../../backend/forward/forward.ts';
 import { towardsClient } from '../../backend/reply-headers.ts';
 import type { KeyOwner } from '../../backend/request-headers.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { ShownPolicy, BackendSpec, Route } from '../../core/routes.ts';
+import type { ShownPolicy, BackendSpec, RouteToAsk } from '../../core/routes.ts';
 import { createStopController } from '../../core/stop-signal.ts';
 import { noteBackendCall, noteUpstream } from '../../telemetry/facts.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
@@ -25,7 +25,7 @@ export interface ForwardOptions {
 }
 
 export interface RoutedForwarding extends Omit<Forwarding, 'req' | 'res'> {
-  readonly route: Pick<Route, 'backends' | 'alike' | 'model' | 'upstreamDialect'>;
+  readonly route: RouteToAsk;
 }
 
 /** Forwards a request and sends the reply. Throws ApiError, also when the reply has begun. */

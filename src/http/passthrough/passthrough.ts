@@ -28,14 +28,14 @@ import { countUnreadReply } from '../../access/stalled-client.ts';
 import { untilServed } from '../../wire/until-served.ts';
 
 export interface PassthroughOptions extends ForwardOptions {
-  readonly backends: Pick<Backends, 'routes' | 'specs'>;
+  readonly backends: Backends;
   readonly passthroughPaths: readonly string[];
   readonly models: { readonly present: ModelFinder | null };
   readonly prices: { readonly present: PriceFinder | null };
   /** The fields that the backend refuses. */
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
-  readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
+  readonly admission: Admission;
   readonly preparation: Pick<Preparation, 'route' | 'checksUrls'>;
   readonly steadyMs: () => number;
 }

@@ -21,9 +21,9 @@ export interface CountInputTokensOptions {
   readonly inputCounter: RoutedInputCounter;
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
-  readonly admission: Pick<Admission, 'admitFree'>;
+  readonly admission: Admission;
   readonly models: { readonly present: ModelFinder | null };
-  readonly preparation: Pick<Preparation, 'count'>;
+  readonly preparation: Preparation;
   readonly maxBodyBytes: number;
 }
 

@@ -43,7 +43,7 @@ const MAX_VALUES_HERE = 10_000;
 const UNMEASURED_BYTES = 64 * 1024;
 
 export interface PreparationOptions extends ThreadSettings, ThreadOptions {
-  readonly backends: Pick<Backends, 'routes' | 'routing'>;
+  readonly backends: Backends;
   readonly models: { readonly present: Models | null };
   readonly sealers: PrepareServices['sealers'];
   readonly usedFields: UsedFields;

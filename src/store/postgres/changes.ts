@@ -25,6 +25,7 @@ import {
   type BegunRow,
   type DraftRow,
   type IdempotencyRow,
+  type Paying,
   type RecordRow,
 } from '../rows/records.ts';
 import type { Calendar } from '../calendar.ts';
@@ -196,7 +197,10 @@ async function insert(
 }
 
 type InsertRow = DraftRow & Partial<Hold>;
-type InsertedRow = Pick<RecordRow, 'requestId' | 'seq' | 'key' | 'groupId'>;
+interface InsertedRow extends Paying {
+  readonly requestId: RequestId;
+  readonly seq: number;
+}
 
 function toInsert({ draft, hold }: Beginning): InsertRow {
   return { ...draft, ...hold };

@@ -3,7 +3,7 @@ import { GROUP_ACCOUNT_COLUMNS, KEY_ACCOUNT_COLUMNS } from '../book/unit-of-work
 import { isGroupId } from '../../core/ids.ts';
 import { KEY_COLUMNS, type Conflict, type KeyRow } from '../rows/keys.ts';
 import { KEY_UPDATES } from '../sql/accounts.ts';
-import type { KeyChange } from '../../core/books/keys.ts';
+import type { KeyPlace } from '../../core/books/keys.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
@@ -90,7 +90,7 @@ export async function findSeq(connection: Connection, statement: Statement, id: 
 async function conflictOf(
   connection: Connection,
   keyIds: readonly KeyId[],
-  changes: readonly Pick<KeyChange, 'name' | 'groupId'>[],
+  changes: readonly KeyPlace[],
 ): Promise<Conflict | undefined> {
   const names = changes.flatMap(({ name }) => name ?? []);
   const groupIds = [...new Set(changes.flatMap(({ groupId }) => groupId ?? []))];

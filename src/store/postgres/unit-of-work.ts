@@ -10,7 +10,7 @@ import {
   type OpenUnit,
 } from '../book/unit-of-work.ts';
 import { columnOf } from '../rows/columns.ts';
-import type { RecordRow } from '../rows/records.ts';
+import type { Paying } from '../rows/records.ts';
 import { SETTLED_HOURS } from '../rows/usage-rollups.ts';
 import { countedName, USAGE_SUMS, type UsageSumRow } from '../rows/usage.ts';
 import { forgetRollups } from './usage-rollups.ts';
@@ -28,7 +28,7 @@ export interface LockedUnitOfWork extends OpenUnit {
 }
 
 export interface AccountsToLoad {
-  readonly records?: readonly Pick<RecordRow, 'key' | 'groupId'>[];
+  readonly records?: readonly Paying[];
   readonly accountIds?: readonly AccountId[];
 }
 

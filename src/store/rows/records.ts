@@ -34,7 +34,14 @@ export interface IdempotencyRow extends IdempotencyKeyRow {
 type Broken = Extract<PromptTurn, { turn: 'broken' }>;
 
 /** A record as it begins. Of one that has not ended, this is all there is. */
-export interface BegunRow {
+/** Who pays. */
+export interface Paying {
+  /** The `seq` of the key; null where the gateway issues no keys. */
+  readonly key: number | null;
+  readonly groupId: GroupId | null;
+}
+
+export interface BegunRow extends Paying {
   readonly requestId: RequestId;
   readonly endpoint: StoredRecord['endpoint'];
   readonly model: string;
@@ -45,9 +52,6 @@ export interface BegunRow {
   /** Records are numbered in the order of acceptance. */
   readonly seq: number;
   readonly caller: string;
-  /** The `seq` of the key that pays; null where the gateway issues no keys. */
-  readonly key: number | null;
-  readonly groupId: GroupId | null;
   readonly heldMicro: number | null;
   /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
   readonly confirmed: 0 | 1 | null;
@@ -202,7 +206,7 @@ export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly 
 /** Returns the record of a draft as it begins. */
 export function toNewRecord(
   { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: DraftRow & { readonly heldMicro?: number },
-  { seq, key, groupId }: Pick<BegunRow, 'seq' | 'key' | 'groupId'>,
+  { seq, key, groupId }: Paying & { readonly seq: number },
 ): BegunRow {
   return {
     requestId,
@@ -278,7 +282,7 @@ export function toRecord(row: RecordRow): StoredRecord {
   };
 }
 
-function toTurnColumns(turn: PromptTurn | null): Pick<RecordRow, 'cacheTurn' | 'cacheBrokenAt'> {
+function toTurnColumns(turn: PromptTurn | null) {
   return turn?.turn === 'broken'
     ? { cacheTurn: turn.by, cacheBrokenAt: turn.at }
     : { cacheTurn: turn?.turn ?? null, cacheBrokenAt: null };

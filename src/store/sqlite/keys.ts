@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupId, KeyId } from '../../contract/ids.ts';
-import type { KeyChange } from '../../core/books/keys.ts';
+import type { KeyChange, KeyPlace } from '../../core/books/keys.ts';
 import type { Funding } from '../book/unit-of-work.ts';
 import {
   KEY_COLUMNS,
@@ -32,7 +32,7 @@ export function prepareKeys(database: Database, funding: Funding) {
   const selectNamed = database.prepare<[string, string]>('SELECT 1 FROM keys WHERE name = ? AND key_id <> ?');
   const selectGroup = database.prepare<[GroupId]>('SELECT 1 FROM groups WHERE group_id = ?');
 
-  function conflictOf(keyId: KeyId, { name, groupId }: Pick<KeyChange, 'name' | 'groupId'>): Conflict | undefined {
+  function conflictOf(keyId: KeyId, { name, groupId }: KeyPlace): Conflict | undefined {
     if (name !== undefined && selectNamed.get(name, keyId) !== undefined) return 'name taken';
     return groupId && selectGroup.get(groupId) === undefined ? 'no group' : undefined;
   }

@@ -21,15 +21,18 @@ export interface StoreClient {
   leave(): void;
 }
 
-export interface SqliteStoreOptions {
-  readonly file: string | undefined;
-  readonly clock: () => number;
-  readonly log: StoreLog;
+interface StartOptions {
   readonly startWorker?: StartWorker;
   /** Runs a database file in this thread, which waits for the disk then. */
   readonly isInline?: boolean;
-  readonly limits?: Partial<BatchQueueLimits>;
   readonly timeZone?: string;
+}
+
+export interface SqliteStoreOptions extends StartOptions {
+  readonly file: string | undefined;
+  readonly clock: () => number;
+  readonly log: StoreLog;
+  readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /** Opens the store, creates missing folders, files and tables. Throws StoreOpenError. */
@@ -68,17 +71,20 @@ interface Started {
 }
 
 async function start(
-  { file, timeZone = UTC, ...options }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
+  { file, ...options }: StartOptions & { readonly file: string | undefined },
   log: StoreLog,
 ): Promise<Started> {
   if (file === undefined) {
     const owners = ownersInMemory();
-    return { engine: startInline({ file, owner: owners.take().owner, owners, timeZone }), owners };
+    return {
+      engine: startInline({ file, owner: owners.take().owner, owners, timeZone: options.timeZone ?? UTC }),
+      owners,
+    };
   }
   try {
     createDatabaseFile(file);
     // SQLite resolves links for its own files, and the lock files must be in the same folder.
-    return await startOnFile(realpathSync(file), { ...options, timeZone }, log);
+    return await startOnFile(realpathSync(file), options, log);
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
     const why = error instanceof Error ? error.message : 'unknown reason';
@@ -88,11 +94,7 @@ async function start(
 
 async function startOnFile(
   file: string,
-  {
-    startWorker,
-    isInline,
-    timeZone,
-  }: Pick<SqliteStoreOptions, 'startWorker' | 'isInline'> & { readonly timeZone: string },
+  { startWorker, isInline, timeZone = UTC }: StartOptions,
   log: StoreLog,
 ): Promise<Started> {
   const fileId = identifyFile(file);

@@ -5,7 +5,7 @@ import { createFailover, type RoutedChatBackend } from '../../../src/backend/fai
 import { toApiError, type ErrorCode } from '../../../src/core/errors.ts';
 import { affinityOf, type BackendSpec, type Routes } from '../../../src/core/routes.ts';
 import { createStopController } from '../../../src/core/stop-signal.ts';
-import { onlyBackend } from '../../support/only-backend.ts';
+import { onlyBackend, POLICY } from '../../support/only-backend.ts';
 import { createReplica, FAULTS, type Fault, type Replica, type ReplicaOptions } from './replica.ts';
 import { runVirtually, type VirtualClock } from './virtual-clock.ts';
 
@@ -126,7 +126,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
     const bySpec = new Map(specs.map(({ name }, index) => [name, replicas[index]]));
     const backends = createBackends(specs, {
       keyOwner: 'gateway',
-      policy: () => ({ queueTimeoutMs: QUEUE_TIMEOUT_MS }),
+      policy: () => ({ ...POLICY, queueTimeoutMs: QUEUE_TIMEOUT_MS }),
       nowMs,
       onChange({ state }) {
         if (state === 'resting') rests += 1;
@@ -140,7 +140,7 @@ export async function simulate(scenario: Scenario): Promise<Found> {
     const { failover } = scenario;
     const chat = createFailover({
       backends,
-      policy: () => ({ failover }),
+      policy: () => ({ ...POLICY, failover }),
       firstByteTimeoutMs: FIRST_BYTE_TIMEOUT_MS,
       headerHoldMs: FIRST_BYTE_TIMEOUT_MS,
       nowMs,
