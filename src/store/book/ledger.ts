@@ -1,9 +1,9 @@
 import type { CreditEntry, LedgerEntry } from '../../core/books/keys.ts';
+import { selected } from '../rows/columns.ts';
 import { credit } from './funds.ts';
 import type { Account, Funding } from './unit-of-work.ts';
 
-export const ENTRY_COLUMNS = `seq, kind, amount_micro AS "amountMicro", request_id AS "requestId", note,
-  created_at_ms AS "createdAtMs", reference`;
+export const ENTRY_COLUMNS = selected(['seq', 'kind', 'amountMicro', 'requestId', 'note', 'createdAtMs', 'reference']);
 
 export const CARRY_STEP = 100;
 

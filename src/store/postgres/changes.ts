@@ -8,6 +8,7 @@ import { decide, neededBy, type Beginning, type Change, type Needed } from '../b
 import { prepareCharges } from '../book/charges.ts';
 import type { Hold } from '../../core/books/keys.ts';
 import { isOver } from '../queue/deadline.ts';
+import { columnOf } from '../rows/columns.ts';
 import {
   BEGUN_COLUMNS,
   DRAFT_COLUMNS,
@@ -40,7 +41,7 @@ import { toJson, type Committable, type Connection, type Statement } from './poo
  */
 const readsFrom =
   (row: string, fields: readonly string[]) =>
-  (field: string, [, type]: readonly [string, string] = ['', 'text']) => {
+  (field: string, type = 'text') => {
     const value = `${row}->>${fields.indexOf(field)}`;
     return type === 'text' ? value : `(${value})::${type}`;
   };
@@ -88,7 +89,7 @@ const WRITE_RECORDS: Statement = {
   text: `
     UPDATE requests SET
       owner = CASE ${ofRecord('status')} WHEN 'processing' THEN owner END,
-      ${listOf(STATE_COLUMNS, (field, column) => `${column[0]} = ${ofRecord(field, column)}`)},
+      ${listOf(STATE_COLUMNS, (field, type) => `${columnOf(field)} = ${ofRecord(field, type)}`)},
       idempotency_key = CASE WHEN (${ofRecord('isFreed')})::boolean THEN NULL ELSE idempotency_key END
     FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = ${ofRecord('requestId')}`,
 };

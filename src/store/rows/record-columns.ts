@@ -1,51 +1,52 @@
 /** The columns of the table of records by the fields of their rows, from which both engines make their statements. */
 
+import { columnOf, selected } from './columns.ts';
 import type { BegunRow, DraftRow, RecordRow } from './records.ts';
 
 /** PostgreSQL gets rows as JSON, and casts their fields to these types. */
-type Column = readonly [name: string, type: 'text' | 'bigint' | 'smallint'];
-type Columns<Field extends string> = Readonly<Record<Field, Column>>;
+type ColumnType = 'text' | 'bigint' | 'smallint';
+type Columns<Field extends string> = Readonly<Record<Field, ColumnType>>;
 
 /** What a record is begun with, and what never changes. */
 export const DRAFT_COLUMNS = {
-  requestId: ['request_id', 'text'],
-  caller: ['caller', 'text'],
-  endpoint: ['endpoint', 'text'],
-  model: ['model', 'text'],
-  stream: ['stream', 'smallint'],
-  createdAtMs: ['created_at_ms', 'bigint'],
-  estimatedInputTokens: ['estimated_input_tokens', 'bigint'],
-  idempotencyKey: ['idempotency_key', 'text'],
-  body: ['body', 'text'],
+  requestId: 'text',
+  caller: 'text',
+  endpoint: 'text',
+  model: 'text',
+  stream: 'smallint',
+  createdAtMs: 'bigint',
+  estimatedInputTokens: 'bigint',
+  idempotencyKey: 'text',
+  body: 'text',
 } satisfies Columns<Exclude<keyof DraftRow, 'deadlineMs'>>;
 
 /** Who pays, and how much at most. */
 export const HOLD_COLUMNS = {
-  key: ['key', 'bigint'],
-  groupId: ['group_id', 'text'],
-  heldMicro: ['held_micro', 'bigint'],
-  interruptedCostMicro: ['interrupted_cost_micro', 'bigint'],
+  key: 'bigint',
+  groupId: 'text',
+  heldMicro: 'bigint',
+  interruptedCostMicro: 'bigint',
 } satisfies Columns<'key' | 'groupId' | 'heldMicro' | 'interruptedCostMicro'>;
 
 /** What a change writes. */
 export const STATE_COLUMNS = {
-  status: ['status', 'text'],
-  completedAtMs: ['completed_at_ms', 'bigint'],
-  cancelRequestedAtMs: ['cancel_requested_at_ms', 'bigint'],
-  inputTokens: ['input_tokens', 'bigint'],
-  cachedTokens: ['cached_tokens', 'bigint'],
-  cacheWriteTokens: ['cache_write_tokens', 'bigint'],
-  outputTokens: ['output_tokens', 'bigint'],
-  reasoningTokens: ['reasoning_tokens', 'bigint'],
-  totalTokens: ['total_tokens', 'bigint'],
-  usageEstimated: ['usage_estimated', 'smallint'],
-  costMicro: ['cost_micro', 'bigint'],
-  incompleteReason: ['incomplete_reason', 'text'],
-  errorCode: ['error_code', 'text'],
-  upstream: ['upstream', 'text'],
-  cacheTurn: ['cache_turn', 'text'],
-  cacheBrokenAt: ['cache_broken_at', 'text'],
-  savedMicro: ['saved_micro', 'bigint'],
+  status: 'text',
+  completedAtMs: 'bigint',
+  cancelRequestedAtMs: 'bigint',
+  inputTokens: 'bigint',
+  cachedTokens: 'bigint',
+  cacheWriteTokens: 'bigint',
+  outputTokens: 'bigint',
+  reasoningTokens: 'bigint',
+  totalTokens: 'bigint',
+  usageEstimated: 'smallint',
+  costMicro: 'bigint',
+  incompleteReason: 'text',
+  errorCode: 'text',
+  upstream: 'text',
+  cacheTurn: 'text',
+  cacheBrokenAt: 'text',
+  savedMicro: 'bigint',
 } satisfies Partial<Columns<keyof RecordRow>>;
 
 const { estimatedInputTokens, idempotencyKey: _key, body: _body, ...SHOWN } = DRAFT_COLUMNS;
@@ -56,8 +57,8 @@ const BEGUN: Columns<keyof BegunRow> = {
   ...PAYING,
   status,
   cancelRequestedAtMs,
-  seq: ['seq', 'bigint'],
-  confirmed: ['confirmed', 'smallint'],
+  seq: 'bigint',
+  confirmed: 'smallint',
 };
 /** A column takes as long to read when it is empty, and of a record that has not ended half of them are. */
 export const BEGUN_COLUMNS = toSelected(BEGUN);
@@ -67,7 +68,7 @@ export const RECORD_COLUMNS = toSelected({ ...BEGUN, ...STATE_COLUMNS } satisfie
 export const UNFINISHED_COLUMNS = toSelected({ ...BEGUN, estimatedInputTokens, interruptedCostMicro });
 
 function toSelected(columns: Columns<string>): string {
-  return listOf(columns, (field, [name]) => (name === field ? name : `${name} AS "${field}"`));
+  return selected(Object.keys(columns));
 }
 
 export function fieldsOf<Field extends string>(columns: Columns<Field>): readonly Field[] {
@@ -75,12 +76,12 @@ export function fieldsOf<Field extends string>(columns: Columns<Field>): readonl
 }
 
 export function namesOf(columns: Columns<string>): string {
-  return listOf(columns, (_field, [name]) => name);
+  return listOf(columns, columnOf);
 }
 
-/** Lists what `toSql` returns for the field and the column. */
-export function listOf(columns: Columns<string>, toSql: (field: string, column: Column) => string): string {
+/** Lists what `toSql` returns for the field and the type of its column. */
+export function listOf(columns: Columns<string>, toSql: (field: string, type: ColumnType) => string): string {
   return Object.entries(columns)
-    .map(([field, column]) => toSql(field, column))
+    .map(([field, type]) => toSql(field, type))
     .join(', ');
 }

@@ -4,6 +4,7 @@ import type { Charges } from '../book/charges.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
 import type { Operations } from '../queue/operations.ts';
+import { columnOf } from '../rows/columns.ts';
 import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, STATE_COLUMNS } from '../rows/record-columns.ts';
 import {
   isFinal,
@@ -58,7 +59,7 @@ export function prepareChanges(
     INSERT INTO requests (${namesOf(ended)}) VALUES (${listOf(ended, (field) => `:${field}`)})`);
   const update = prepareRow<RecordRow>(`
     UPDATE requests SET owner = iif(:status = 'processing', owner, NULL),
-      ${listOf(STATE_COLUMNS, (field, [name]) => `${name} = :${field}`)}
+      ${listOf(STATE_COLUMNS, (field) => `${columnOf(field)} = :${field}`)}
     WHERE seq = :seq`);
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
