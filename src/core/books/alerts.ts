@@ -22,12 +22,15 @@ export interface SpendingQuery {
 }
 
 /** An account that can be used: it is neither disabled nor expired. */
-export interface AccountSpending extends SpendLimits, Spent {
+export interface UsableAccount extends SpendLimits {
   readonly seq: number;
   readonly id: AccountId;
   readonly name: string;
   readonly groupId: GroupId | null;
   readonly groupName: string | null;
+}
+
+export interface AccountSpending extends UsableAccount, Spent {
   /** The credits after the latest grant or adjustment; null for an account that is not prepaid. */
   readonly fundedMicro: number | null;
   readonly fundedAtMs: number;

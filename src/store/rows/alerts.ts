@@ -1,8 +1,7 @@
-import type { AccountId, GroupId } from '../../contract/ids.ts';
 import type { CalendarDay } from '../../core/books/keys.ts';
-import type { AccountSpending } from '../../core/books/alerts.ts';
+import type { AccountSpending, UsableAccount } from '../../core/books/alerts.ts';
 import { recordOf } from '../../core/map-values.ts';
-import { SPEND_WINDOWS, type SpendLimits, type SpendWindow } from '../../core/money/limits.ts';
+import { SPEND_WINDOWS, type SpendWindow } from '../../core/money/limits.ts';
 import { spentAt, type Funds } from '../book/funds.ts';
 import { columnOf, selected } from './columns.ts';
 
@@ -14,12 +13,7 @@ export interface SpendingStep extends Readonly<Record<SpendWindow['per'], number
   readonly nowMs: number;
 }
 
-export interface SpendingRow extends Funds, SpendLimits {
-  readonly seq: number;
-  readonly id: AccountId;
-  readonly name: string;
-  readonly groupId: GroupId | null;
-  readonly groupName: string | null;
+export interface SpendingRow extends Funds, UsableAccount {
   readonly fundedMicro: number | null;
   readonly fundedAtMs: number | null;
 }

@@ -1,6 +1,6 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery, UsageSums, UsageTotalBy } from '../../core/books/keys.ts';
-import type { HourSpan } from './usage.ts';
+import { SUM_COLUMNS, type HourSpan } from './usage.ts';
 
 /**
  * How usage is summed up over whole days: by one name, of all callers or of each group. Versions that sum up no cached tokens have
@@ -48,18 +48,7 @@ export type TotalRow = UsageSums & WholeSums & { readonly name: string | number 
 /** The sums of all names, also of those beyond the limit. */
 type WholeSums = { readonly [Name in keyof UsageSums as `whole_${Name}`]: number };
 
-const TOTAL_COLUMNS = {
-  requests: 'requests',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  inputTokens: 'input_tokens',
-  cachedTokens: 'cached_tokens',
-  outputTokens: 'output_tokens',
-  costMicro: 'cost_micro',
-  savedMicro: 'saved_micro',
-  durationMs: 'duration_ms',
-} as const satisfies { readonly [Name in keyof UsageSums]: string };
-
+const { cacheWriteTokens: _written, reasoningTokens: _reasoning, ...TOTAL_COLUMNS } = SUM_COLUMNS;
 const COLUMNS = Object.values(TOTAL_COLUMNS);
 const SELECTED = Object.entries(TOTAL_COLUMNS).flatMap(([name, column]) => [
   `sum(${column}) AS "${name}"`,

@@ -34,7 +34,7 @@ export function countedName(table: string, whose: string, model: string): string
     THEN ${model} ELSE '${OTHER_MODELS}' END`;
 }
 
-const SUM_COLUMNS: { readonly [Name in keyof DetailedSums]: string } = {
+export const SUM_COLUMNS: { readonly [Name in keyof DetailedSums]: string } = {
   requests: 'requests',
   failed: 'failed',
   cancelled: 'cancelled',
