@@ -73,13 +73,17 @@ export interface KeySecret {
   readonly prefix: string;
 }
 
-export interface AccountDraft {
+/** What a key and a group have alike, from their beginning on. */
+interface AccountSettings {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
   /** Names, or patterns with `*`; null allows all models. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits;
+}
+
+export interface AccountDraft extends AccountSettings {
   readonly creditsMicro: number | null;
 }
 
@@ -117,13 +121,8 @@ export interface Period {
   readonly endsAtMs: number;
 }
 
-export interface StoredAccount extends Spent {
-  readonly name: string;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number | null;
+export interface StoredAccount extends AccountSettings, Spent {
   readonly isDisabled: boolean;
-  readonly models: readonly string[] | null;
-  readonly limits: KeyLimits;
   /** The sum of the ledger, without what is reserved. Null when the key is not prepaid. */
   readonly balanceMicro: number | null;
   readonly heldMicro: number;

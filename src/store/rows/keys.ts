@@ -11,19 +11,21 @@ import type {
   StoredKey,
 } from '../../core/books/keys.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { recordOf } from '../../core/map-values.ts';
 import { LIMITS, SPEND_WINDOWS, type KeyLimits } from '../../core/money/limits.ts';
 import { columnOf, selected } from './columns.ts';
 import { spentAt, type Funds } from '../book/funds.ts';
 
-const HOUR_MS = 3_600_000;
-
-interface AccountRow extends KeyLimits, Funds {
+interface SettingsRow extends KeyLimits {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
-  readonly isDisabled: 0 | 1;
   readonly models: string | null;
+}
+
+interface AccountRow extends SettingsRow, Funds {
+  readonly isDisabled: 0 | 1;
 }
 
 export interface KeyRow extends AccountRow {
@@ -72,11 +74,7 @@ export interface FoundKeyRow {
   readonly key: KeyRow;
 }
 
-interface AccountDraftRow extends KeyLimits {
-  readonly name: string;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number | null;
-  readonly models: string | null;
+interface AccountDraftRow extends SettingsRow {
   readonly creditsMicro: number | null;
 }
 
