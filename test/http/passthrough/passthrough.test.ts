@@ -542,6 +542,25 @@ describe('passthrough', () => {
       expect(await whole.json()).to.deep.equal({ error: { message: `You sent ${'*'.repeat(key.length)}.` } });
     });
 
+    it("breaks off with the backend, and tells it of a client that leaves, while it looks for the gateway's own key", async () => {
+      await open({ upstreamApiKey: 'sk-upstream-and-more' });
+      backend.reply(async ({ sse, cut }) => {
+        await sse({ n: 1 });
+        cut();
+      });
+      const broken = await chat('{"stream":true}');
+      const failure: unknown = await broken.text().catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(Error);
+
+      backend.reply(async ({ sse, hang }) => {
+        await sse({ n: 1 });
+        await hang();
+      });
+      const left = await chat('{"stream":true}');
+      await left.body?.cancel();
+      expect(await backend.requests[1]?.closed).to.have.property('aborted', true);
+    });
+
     it("does not pass on a compressed refusal, which may quote the gateway's own key", async () => {
       await open({ upstreamApiKey: 'sk-upstream' });
       backend.reply(({ start, end }) => {
