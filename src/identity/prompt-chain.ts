@@ -30,8 +30,6 @@ export interface ClientPrompt {
   readonly inputLength: number;
   /** Of the other fields that the prompt may depend on. */
   readonly others: number;
-  /** Of all but the input. */
-  readonly othersLength: number;
 }
 
 /** The first part that differs from the earlier prompt. */
@@ -61,8 +59,6 @@ export interface ReadPrompt {
 export interface ReadClientOptions {
   readonly key: PromptKey;
   readonly before: ClientPrompt | undefined;
-  /** What the backend gets is what it got before with more behind it, so that no more than that needs to be read of the input. */
-  readonly isExtended?: boolean;
   /** Where its fields end, which is looked for otherwise. */
   readonly fieldEnds?: readonly number[] | undefined;
 }
@@ -210,33 +206,20 @@ export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptO
   }
 }
 
-/**
- * Reads what a client has sent, each byte once at most. A client that sends the earlier turns with other words which make no
- * difference to the backend seems to have changed something where the prompt breaks next.
- */
-export function readClient(
-  bytes: Buffer,
-  { key, before, isExtended = false, fieldEnds = [] }: ReadClientOptions,
-): ReadClient {
-  let checksumOfOthers = 0;
-  let others: number | undefined;
+/** Reads what a client has sent, each byte once. */
+export function readClient(bytes: Buffer, { key, before, fieldEnds = [] }: ReadClientOptions): ReadClient {
+  let others = 0;
   let input = 0;
   let inputLength = 0;
   let hasSameInput = false;
 
   readFields(bytes, 0, (name, at) => {
-    if (name === 'input') {
-      const end = readInput(at);
-      if (!isExtended || bytes.length - inputLength !== before?.othersLength) return end;
-      ({ others } = before);
-      return bytes.length;
-    }
+    if (name === 'input') return readInput(at);
     const end = knownEnd(at) ?? endOfValue(bytes, at);
-    if (!NOT_READ.has(name)) checksumOfOthers = crc32(bytes.subarray(at, beforeSpace(end)), checksumOfOthers);
+    if (!NOT_READ.has(name)) others = crc32(bytes.subarray(at, beforeSpace(end)), others);
     return end;
   });
-  others ??= digestOf(key, checksumOfOthers);
-  return { prompt: { input, inputLength, others, othersLength: bytes.length - inputLength }, hasSameInput };
+  return { prompt: { input, inputLength, others: digestOf(key, others) }, hasSameInput };
 
   function knownEnd(at: number): number | undefined {
     return fieldEnds.find((end) => end > at);
@@ -249,11 +232,10 @@ export function readClient(
   }
 
   function readInput(at: number): number {
-    const { inputLength: length, input: digest } = before ?? { inputLength: 0, input: 0 };
+    const length = before?.inputLength ?? 0;
     const known = at + length;
-    const isKnown = isExtended && length > 0 && bytes[known] === COMMA;
-    let checksum = isKnown ? checksumOf(key, digest) : crc32(bytes.subarray(at, known));
-    hasSameInput = isKnown || (length > 0 && digestOf(key, checksum) === digest);
+    let checksum = crc32(bytes.subarray(at, known));
+    hasSameInput = length > 0 && digestOf(key, checksum) === before?.input;
     const isList = bytes[at] === BRACKET;
     const end = knownEnd(at) ?? (hasSameInput && isList ? endOfItems(bytes, known) + 1 : endOfValue(bytes, at));
     const valueEnd = beforeSpace(end);
@@ -285,14 +267,6 @@ function digestOf({ mask, otherMask }: PromptKey, checksum: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return mixed ^ (mixed >>> 16) ^ otherMask;
-}
-
-/** Returns the checksum that this is a digest of. */
-function checksumOf({ mask, otherMask }: PromptKey, digest: number): number {
-  let mixed = digest ^ otherMask;
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7ed1b41d);
-  mixed = Math.imul(mixed ^ (mixed >>> 13) ^ (mixed >>> 26), 0xa5cb9243);
-  return (mixed ^ (mixed >>> 16) ^ mask) >>> 0;
 }
 
 /** Some bits of it. */

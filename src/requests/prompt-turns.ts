@@ -130,11 +130,8 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           const before = turns.map((turn) => turn.sent);
           const sent = readPrompt(bytes, { key, before, itemEnds: itemEndsIn(bytes) });
           const earlier = turns[sent.index];
-          const isExtended = earlier !== undefined && sent.difference === undefined;
           const { fieldEnds } = body;
-          const client = isTranslated
-            ? readClient(body.bytes, { key, before: earlier?.client, isExtended, fieldEnds })
-            : undefined;
+          const client = isTranslated ? readClient(body.bytes, { key, before: earlier?.client, fieldEnds }) : undefined;
           read = {
             earlier,
             sent,

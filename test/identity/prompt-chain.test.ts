@@ -107,14 +107,6 @@ describe('what is known of the request of a client', () => {
       expect(second.prompt).to.deep.equal(readOf(SECOND, undefined, space).prompt);
     });
 
-    it(`is known without a look at what the backend has got before, in JSON with ${space} spaces`, () => {
-      for (const metadata of [FIRST.metadata, SECOND.metadata]) {
-        const bytes = Buffer.from(JSON.stringify({ ...SECOND, metadata }, null, space));
-        const read = readClient(bytes, { key: KEY, before: first.prompt, isExtended: true });
-        expect(read).to.deep.equal(readClient(bytes, { key: KEY, before: first.prompt }));
-      }
-    });
-
     it(`is another input where an item was edited or is gone, in JSON with ${space} spaces`, () => {
       for (const input of [
         SECOND.input.with(1, { role: 'user', content: 'Edited' }),
