@@ -34,6 +34,10 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     what: 'three gateways on one PostgreSQL, with every fault of the network',
     command: ['node', 'test/lab/cluster/loop.ts'],
   },
+  cost: {
+    what: 'what each attack costs the gateway in CPU and memory, beside another checkout',
+    command: ['node', 'test/lab/adversary/cost.ts'],
+  },
   drift: {
     what: 'what the newest openai, Codex and AI SDK have that no table here has',
     command: ['node', 'test/lab/drift/newest.ts'],

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { given } from '../../../src/core/given.ts';
 import { startGatewayProcess, type GatewayProcess } from '../../support/gateway-process.ts';
 import type { Orders, Seen } from './attackers.ts';
 import { begin, type Beginning } from './begin.ts';
@@ -24,6 +25,8 @@ export const COST_MICRO = 11 * 2 + 7 * 10;
 export interface Figures {
   readonly cpuMs: number;
   readonly residentBytes: number;
+  /** How often everything was collected. */
+  readonly fullCollections: number;
   /** How many streams of responses run. */
   readonly streams: number;
 }
@@ -54,6 +57,7 @@ export async function openScene(
   settings: Readonly<Record<string, string>> = {},
   answer: BackendAnswer = answerAsAsked,
   gatewayCount = 1,
+  main?: string,
 ): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'adversary-'));
   writeFileSync(
@@ -77,7 +81,7 @@ export async function openScene(
         DATABASE_URL: `file:${join(folder, 'gateway.db')}`,
         ...settings,
       },
-      { folder },
+      { folder, ...given({ main }) },
     );
   const gateways: GatewayProcess[] = [];
   const urls: string[] = [];
@@ -124,6 +128,7 @@ export async function openScene(
       return {
         cpuMs: read('process_cpu_seconds_total') * 1000,
         residentBytes: read('process_resident_memory_bytes'),
+        fullCollections: read('nodejs_gc_duration_seconds_count{kind="major"}') || 0,
         streams: read('responses_gateway_requests_running{endpoint="responses",stream="true"}'),
       };
     },

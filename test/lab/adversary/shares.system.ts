@@ -7,11 +7,10 @@ import { until } from '../../support/time.ts';
 import { speakTo } from '../../support/web-socket.ts';
 import { responseOf } from '../../support/web-socket-scene.ts';
 import { answerOf, HANDSHAKE } from './begin.ts';
-import type { Move } from './attackers.ts';
+import { ATTACKS, POOR } from './attacks.ts';
 import { answerInJson, openScene, print, type Scene } from './scene.ts';
 
 const MIB = 1024 * 1024;
-const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
 
 /** `npm run lab adversary` sets it to a minute. */
 const IS_LONG = Number(process.env['ADVERSARY_SECONDS'] ?? 3) >= 30;
@@ -24,27 +23,7 @@ describe('an adversary', () => {
   let scene: Scene;
   afterEach(() => scene.close());
 
-  const attacks: readonly {
-    readonly move: Move;
-    readonly atOnce: number;
-    readonly poorKeys?: number;
-    readonly before: string;
-  }[] = [
-    { move: 'half-sent bodies', atOnce: 2000, before: '503 for every other caller, for 168 s and more' },
-    { move: 'full bodies of 32 MiB, but for a byte', atOnce: 16, before: '503 for every other caller' },
-    { move: 'handshakes', atOnce: 2000, before: '503 for every other WebSocket, for 10 minutes' },
-    {
-      move: 'full warm-ups',
-      atOnce: 10,
-      poorKeys: 10,
-      before: 'previous_response_not_found for every other caller',
-    },
-    { move: 'unfinished messages of 30 MiB', atOnce: 30, before: 'not tried' },
-    { move: 'floods of 10,000 pings a second', atOnce: 1, before: 'not tried' },
-    { move: 'floods of 10,000 frames a second', atOnce: 1, before: 'a request refused, p99 9.7 s (idle 0.5)' },
-  ];
-
-  for (const [index, { move, atOnce, poorKeys = 1, before }] of attacks.entries()) {
+  for (const [index, { move, atOnce, poorKeys = 1, before }] of ATTACKS.entries()) {
     // A short run tries each by one of the two.
     for (const who of IS_LONG ? ATTACKERS : ATTACKERS.slice(index % 2, (index % 2) + 1)) {
       it(`with ${atOnce} ${move} by ${who} refuses no other caller`, async () => {
