@@ -3,6 +3,7 @@ import type { ChatChunk } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
 import { excessOf } from '../core/json-size.ts';
+import { NO_BYTES } from './byte-filter.ts';
 import { errorIn, readErrorBody, speaksOfError } from './error-body.ts';
 import type { SettingNames } from './failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
@@ -23,7 +24,6 @@ type AnswerKind = 'stream' | 'completion' | 'neither';
 /** A larger one would hold the process for more than 0.1 s at a time. */
 const MAX_COMPLETION_BYTES = 8 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
-export const NO_BYTES: Uint8Array = new Uint8Array();
 
 /**
  * Returns a reader for an answer with these headers. The first byte of the body counts before the

@@ -1,5 +1,6 @@
 import type { ChatBatch } from '../core/chat.ts';
-import { createAnswerReader, isPlain, NO_BYTES, type AnswerReaderOptions } from './answer-reader.ts';
+import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
+import { NO_BYTES } from './byte-filter.ts';
 import type { BackendConnection } from './connection.ts';
 import { createKeyFilter } from './own-key.ts';
 import type { SseRead } from './sse.ts';
@@ -70,12 +71,14 @@ export function relayAnswer(
   { hidesUsage, secrets, ...options }: RelayOptions,
   reader: RelayedReader,
 ): Promise<void> {
-  const filters = [createKeyFilter(secrets), hidesUsage ? createUsageFilter() : undefined];
+  const filters = [createKeyFilter(secrets), hidesUsage ? createUsageFilter() : undefined].filter(
+    (filter) => filter !== undefined,
+  );
   const filtered = (bytes: Uint8Array | undefined): Uint8Array =>
-    filters.reduce<Uint8Array>((piece, filter) => {
-      if (filter === undefined) return piece;
-      return bytes === undefined ? Buffer.concat([filter.feed(piece), filter.end()]) : filter.feed(piece);
-    }, bytes ?? NO_BYTES);
+    filters.reduce(
+      (piece, filter) => (bytes === undefined ? Buffer.concat([filter.feed(piece), filter.end()]) : filter.feed(piece)),
+      bytes ?? NO_BYTES,
+    );
   return reading(connection, async () => {
     const understand = createUnderstanding(connection, options);
     await reader.begin();

@@ -127,6 +127,8 @@ interface Sending {
 interface Replied {
   readonly connection: BackendConnection;
   readonly replyHeaders: ReplyHeaders;
+  /** Which nobody must find in the answer. */
+  readonly secrets: readonly string[];
 }
 
 type Sent = Replied &
@@ -192,7 +194,7 @@ export function createChatBackend(
       if (status < 400 || status >= 500) throw toError(sent, refusal.bytes.toString(), headers);
       return refusalForClient(refusal, { status, headers: replyHeaders, sentHeaders: headers }, options);
     }
-    const { connection, replyHeaders, leftOut } = sent;
+    const { connection, replyHeaders, secrets, leftOut } = sent;
     const hidesUsage = asksForUsage(leftOut);
     const { 'content-length': _length, ...unsized } = replyHeaders;
     const answer = {
@@ -202,7 +204,7 @@ export function createChatBackend(
     };
     await relayAnswer(
       connection,
-      { ...answerOptions(sent, asking), hidesUsage, secrets: ownSecretsOf(headers, options) },
+      { ...answerOptions(sent, asking), hidesUsage, secrets },
       { begin: () => listener.begin(answer), take: (read) => listener.take(read) },
     );
     return undefined;
@@ -245,15 +247,16 @@ export function createChatBackend(
     const opening = openConnection(pool, { path, headers, body: written, signal, firstByteTimeoutMs });
     asking.sent?.(written, { model, leftOut });
     const connection = await opening;
+    const secrets = ownSecretsOf(headers, options);
     const replyHeaders = withoutSecrets(
       options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers,
-      ownSecretsOf(headers, options),
+      secrets,
     );
     if (connection.status >= 200 && connection.status < 300) {
-      return { kind: 'answered', connection, replyHeaders, leftOut };
+      return { kind: 'answered', connection, replyHeaders, secrets, leftOut };
     }
     const refusal = await readRefusal(connection, signal);
-    return { kind: 'refused', connection, replyHeaders, refusal };
+    return { kind: 'refused', connection, replyHeaders, secrets, refusal };
   }
 
   function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {

@@ -1,13 +1,8 @@
+import { NO_BYTES, type ByteFilter } from './byte-filter.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
-
-export interface UsageFilter {
-  feed(bytes: Uint8Array): Uint8Array;
-  end(): Uint8Array;
-}
 
 /** A larger event is passed on, since no usage is so long. */
 const MAX_HELD_BYTES = 64 * 1024;
-const NONE: Uint8Array = new Uint8Array();
 const LF = 0x0a;
 const CR = 0x0d;
 /** The first bytes of `data`, `event`, `id`, `retry`, a comment and a byte order mark. */
@@ -16,8 +11,8 @@ const FIRST_BYTES = new Set<number | undefined>(Buffer.from('deir:\xef', 'latin1
 /**
  * Removes the chunk with usage for a client that did not ask for it. Holds back at most one event.
  */
-export function createUsageFilter(): UsageFilter {
-  let held: Uint8Array = NONE;
+export function createUsageFilter(): ByteFilter {
+  let held = NO_BYTES;
   let inEvent = false;
   let passing = false;
   let atLineStart = true;
@@ -55,7 +50,7 @@ export function createUsageFilter(): UsageFilter {
       const until = inEvent && passing ? all.length : start;
       held = all.subarray(until);
       kept.push(all.subarray(from, until));
-      return kept.length === 1 ? (kept[0] ?? NONE) : Buffer.concat(kept);
+      return kept.length === 1 ? (kept[0] ?? NO_BYTES) : Buffer.concat(kept);
 
       function endEvent(end: number): void {
         const event = all.subarray(start, end);
