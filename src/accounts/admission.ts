@@ -221,9 +221,7 @@ export function mayUse(key: StoredKey, ...names: readonly string[]): boolean {
 }
 
 function accountsOf(key: StoredKey): readonly StoredAccount[] {
-  const { group, gateway } = key;
-  if (gateway === null) return group === null ? [key] : [key, group];
-  return group === null ? [key, gateway] : [key, group, gateway];
+  return [key, key.group, key.gateway].filter((account) => account !== null);
 }
 
 function checkModel(key: StoredKey, { model, backendModel, serviceTier }: Ask, price: Price | undefined): void {

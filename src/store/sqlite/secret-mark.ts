@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { MarkChange, Marking } from '../marking.ts';
 import { NAMES_OF_PREVIOUS } from '../rows/keys.ts';
 import { StoreOpenError } from '../../core/books/store.ts';
+import { messageOf } from '../../core/errors.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { withSnapshot } from './snapshot.ts';
@@ -46,8 +47,7 @@ export function changeMark(file: string, { from, to, givesUp = false }: MarkChan
     return change.immediate();
   } catch (error) {
     if (toFailureReason(error) === undefined) throw error;
-    const why = error instanceof Error ? error.message : 'unknown reason';
-    throw new StoreOpenError(`The database ${file} cannot be marked: ${why}.`, { cause: error });
+    throw new StoreOpenError(`The database ${file} cannot be marked: ${messageOf(error)}.`, { cause: error });
   } finally {
     database.close();
   }

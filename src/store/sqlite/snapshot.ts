@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { StoreOpenError } from '../../core/books/store.ts';
+import { messageOf } from '../../core/errors.ts';
 import { checkApplication } from './database.ts';
 import { toFailureReason } from './failures.ts';
 
@@ -22,8 +23,7 @@ export async function withSnapshot<Result>(
     return await read(database);
   } catch (error) {
     if (toFailureReason(error) === undefined) throw error;
-    const why = error instanceof Error ? error.message : 'unknown reason';
-    throw new StoreOpenError(`The database ${file} cannot be read: ${why}.`, { cause: error });
+    throw new StoreOpenError(`The database ${file} cannot be read: ${messageOf(error)}.`, { cause: error });
   } finally {
     database?.close();
   }

@@ -5,6 +5,7 @@ import { createHealth, createEngineStore } from '../calls/engine-store.ts';
 import type { RemoteEngine } from '../queue/operations.ts';
 import { coalesceCalls } from '../queue/coalesce.ts';
 import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../../core/books/store.ts';
+import { messageOf } from '../../core/errors.ts';
 import { ownersInFiles, ownersInMemory, type Owners } from './owner-lock.ts';
 import { createDatabaseFile, identifyFile, MovedFile } from './open-file.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';
@@ -87,8 +88,7 @@ async function start(
     return await startOnFile(realpathSync(file), options, log);
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
-    const why = error instanceof Error ? error.message : 'unknown reason';
-    throw new StoreOpenError(`The database ${file} cannot be opened: ${why}.`, { cause: error });
+    throw new StoreOpenError(`The database ${file} cannot be opened: ${messageOf(error)}.`, { cause: error });
   }
 }
 
