@@ -75,7 +75,7 @@ describe('items that cannot be told to the model', () => {
       { image_url: null },
       {},
       { file_id: 'file-1' },
-      ...['sandbox:/mnt/a.png', '/tmp/a.png', 'a.png', 'file:///tmp/a.png', 'iVBORw0KGgo='].map((url) => ({
+      ...['sandbox:/mnt/a.png', '/files/a.png', 'a.png', 'file:///files/a.png', 'iVBORw0KGgo='].map((url) => ({
         image_url: url,
       })),
     ];

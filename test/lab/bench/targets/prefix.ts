@@ -1,4 +1,5 @@
 /** A gateway that can be told not to compare the prompts of a conversation, and to compare them again. */
+import type { Caller } from '../../../../src/accounts/caller.ts';
 import { createGateway, readConfig } from '../../../../src/gateway.ts';
 import { digestOf } from '../../../../src/identity/identities.ts';
 import { keepRequestsYoung } from '../../../../src/process/young-objects.ts';
@@ -7,6 +8,11 @@ import { USAGE } from '../../../support/records.ts';
 import { beMeasured } from './measured.ts';
 
 const SECRET = 'the secret of the bench, which is long enough';
+const CALLER: Caller = {
+  identity: ['a caller'],
+  backendHeaders: {},
+  holder: () => ({ name: 'a caller', isStranger: false }),
+};
 const NOT_COMPARED: PromptTurns = {
   open: () => ({ asked: () => undefined, sent: () => undefined, end: () => undefined }),
 };
@@ -80,7 +86,7 @@ function measureConversation(count: number): number {
     // Each request has a text of its own.
     const { model } = JSON.parse(`{"model":"a-model-${at}"}`) as { readonly model: string };
     const prompt = turns.open(
-      { caller: { identity: ['a caller'] } as never, body },
+      { caller: CALLER, body },
       { endpoint: 'responses', model, conversation: digestOf(`conversation ${at}`) },
     );
     prompt.asked({ name: 'a', address: '10.0.0.1', upstreamDialect: 'generic' });
