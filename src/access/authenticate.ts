@@ -166,20 +166,23 @@ export function callerOf(res: Reply): Caller {
 
 /** Returns a middleware that identifies the caller. A preflight passes without a key. */
 export function authenticate(authenticator: Authenticator): RequestHandler {
-  return async (req, res: Reply, next) => {
+  return (req, res: Reply, next) => {
     if (req.method === 'OPTIONS') return next();
     const entering = authenticator(req);
-    const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
-    res[CALLER] = caller;
-    const facts = factsOf(res);
-    noteCaller(facts, caller);
-    if (noteReply !== undefined) {
-      onceServed(res, () => {
-        const status = res.headersSent ? res.statusCode : 499;
-        noteReply({ status, backend: facts.backend });
-      });
+    return entering instanceof Promise ? entering.then(enter) : enter(entering);
+
+    function enter({ caller, noteReply }: Authenticated): void {
+      res[CALLER] = caller;
+      const facts = factsOf(res);
+      noteCaller(facts, caller);
+      if (noteReply !== undefined) {
+        onceServed(res, () => {
+          const status = res.headersSent ? res.statusCode : 499;
+          noteReply({ status, backend: facts.backend });
+        });
+      }
+      next();
     }
-    next();
   };
 }
 

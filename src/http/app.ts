@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { toRequestId } from '../core/ids.ts';
+import { inOrder } from '../wire/in-order.ts';
 import { lazyRoute } from '../wire/lazy-route.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { observeRequests } from '../telemetry/observe.ts';
@@ -47,8 +48,7 @@ export function createApp(
 ): Express {
   const { settings, requests, books, backends, telemetry } = services;
   const { corsOrigins, metricsPort } = settings;
-  const app = begin(services, settings);
-  app.use(refuseWhenFull(connections));
+  const app = begin(services, settings, refuseWhenFull(connections));
   // No page of another origin may administer.
   app.use('/admin/v1', admin);
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
@@ -82,9 +82,9 @@ function addApi(app: Express, services: Services): void {
   const { load, rateLimits, authenticator } = access;
   const respond = { ...settings, ...requests, ...access };
   const limit = limitLoad(load);
-  const limitTokens = [limitRate(rateLimits, { tokens: 1 }), limit];
+  const limitTokens = inOrder([limitRate(rateLimits, { tokens: 1 }), limit]);
   // Who has used up its tokens can still count them.
-  const limitCounts = [limitRate(rateLimits, { tokens: 0 }), limit];
+  const limitCounts = inOrder([limitRate(rateLimits, { tokens: 0 }), limit]);
   const late = tellLimit(rateLimits);
   const watch = watchRunning(requests);
   const records = createRequestRoutes({ ...settings, ...requests });
@@ -95,11 +95,11 @@ function addApi(app: Express, services: Services): void {
   // Most requests take this route, and Express tries the routes in order.
   const create = ['/api/v1/responses', '/v1/responses'];
   // Who is refused here has no limits yet that `late` could tell.
-  app.post(create, enter);
-  app.post(create, limitTokens, postResponse(respond, 'responses'), late);
+  app.post(create, enter, errorHandler);
+  app.post(create, limitTokens, postResponse(respond, 'responses'), late, errorHandler);
   const api = express.Router();
   api.use(enter);
-  api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
+  api.route('/responses').get(openWebSocket(services), errorHandler).all(methodNotAllowed('POST'));
   api
     .route('/responses/input_tokens')
     .post(limitCounts, watch, countInputTokens({ ...settings, ...requests, ...books, ...backends, tokenizer }), late)
@@ -132,15 +132,23 @@ function addApi(app: Express, services: Services): void {
 function begin(
   { settings, backends, telemetry }: Services,
   { host, isLoopback }: { readonly host: string; readonly isLoopback: boolean },
+  ...more: readonly RequestHandler[]
 ): Express {
   const { trustProxy } = settings;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', trustProxy);
-  app.use(secureApi, observeRequests({ ...settings, ...telemetry }), allowHosts({ ...settings, host, isLoopback }));
-  if (trustProxy === 0) app.use(warnOfProxy(telemetry));
-  if (backends.demo) app.use(markDemo);
+  app.use(
+    inOrder([
+      secureApi,
+      observeRequests({ ...settings, ...telemetry }),
+      allowHosts({ ...settings, host, isLoopback }),
+      ...(trustProxy === 0 ? [warnOfProxy(telemetry)] : []),
+      ...(backends.demo ? [markDemo] : []),
+      ...more,
+    ]),
+  );
   return app;
 }
 

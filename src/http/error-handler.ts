@@ -22,7 +22,8 @@ export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
       'content-length': Buffer.byteLength(body),
     })
     .end(body);
-  discardBody(req);
+  // Otherwise the connection closes now.
+  if (res.shouldKeepAlive) discardBody(req);
 };
 
 /** Express throws errors with a `status` for mistakes of the caller, such as a broken escape. */
