@@ -42,7 +42,7 @@ const NEWCOMER = 1 / 256;
 const ALL_STRANGERS = 1 / 4;
 const NETWORK_OF_STRANGERS = 1 / 8;
 /** Each refusal looks at so many strangers that may have been accepted. To look at 250 took a tenth of its CPU. */
-const LOOKS = 16;
+const LOOKS = 4;
 
 /**
  * Returns shares of which nothing is taken. One holder may have all that is free but a quarter.

@@ -34,7 +34,7 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     }
     refuseWhileDraining(running);
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
-    checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
+    checkOrigin(req.headers.origin, () => [...corsOrigins, new URL(baseUrl).origin], req.host);
     const { holder } = callerOf(res);
     const share = options.load.webSockets.open(holder);
     share.take(1);
@@ -63,8 +63,10 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
 }
 
 /** Without a preflight any page could open a WebSocket. A client without Origin is no browser. */
-function checkOrigin(origin: string | undefined, origins: readonly string[], host: string): void {
-  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
+function checkOrigin(origin: string | undefined, origins: () => readonly string[], host: string): void {
+  if (origin === undefined) return;
+  const allowed = origins();
+  if (allowed.includes('*') || allowed.includes(origin)) return;
   // A proxy may terminate TLS, so the scheme is not known.
   if (URL.parse(origin)?.host === host) return;
   throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
