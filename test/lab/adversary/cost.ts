@@ -17,6 +17,8 @@ const checkouts = [here, ...(values.beside === undefined ? [] : [resolve(values.
 const QUIET_MS = 2000;
 const KEYS = ['a-made-up-key'];
 const WARM_UP = 300;
+/** What the start has left behind is collected half a second after it, and is no cost of an attack. */
+const SETTLED_MS = 1500;
 
 const rows: string[][] = [];
 for (const attack of ATTACKS) {
@@ -42,6 +44,7 @@ async function costOf({ move, atOnce }: Attack, checkout: string): Promise<Figur
   const scene = await openScene({}, answerInJson, 1, join(checkout, 'src/main.ts'));
   try {
     await scene.serve('an-honest-key', (done) => done >= WARM_UP);
+    await delay(SETTLED_MS);
     const before = await scene.figures();
     const attackers = await scene.attack({ keys: KEYS, moves: [move], pace: { atOnce } });
     const countSeen = (): number => Object.values(attackers.seen[move] ?? {}).reduce((sum, times) => sum + times, 0);
