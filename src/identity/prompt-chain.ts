@@ -6,8 +6,18 @@ import type { ItemEnds } from '../core/encode-json.ts';
 import { endOfItems, endOfValue, readFields, readMoreItems } from '../core/json-bytes.ts';
 import { isSpace } from '../core/json.ts';
 
+/** What stands around the items of a list in a body. While it is the same, nothing in it is read. */
+interface Around {
+  /** A digest of what stands before the list, and its length in bytes. */
+  readonly head: number;
+  readonly headLength: number;
+  /** As of the head, of what stands behind the list. */
+  readonly tail: number;
+  readonly tailLength: number;
+}
+
 /** Of what a backend is sent. */
-export interface PromptChain {
+export interface PromptChain extends Around {
   /** A digest of the tools, from the bracket before the first one to the end of the last one, and its length in bytes. */
   readonly tools: number;
   readonly toolsLength: number;
@@ -24,7 +34,7 @@ export interface PromptChain {
 }
 
 /** Of what the client has sent, to know whether it is the client that changed something. */
-export interface ClientPrompt {
+export interface ClientPrompt extends Around {
   /** As of the messages. */
   readonly input: number;
   readonly inputLength: number;
@@ -91,7 +101,9 @@ const COMMA = 0x2c;
 const BRACKET = 0x5b;
 /** A conversation takes less than a kilobyte. */
 const MAX_TAGS = 200;
+const NO_LIST: Around = { head: 0, headLength: 0, tail: 0, tailLength: 0 };
 const NOTHING: PromptChain = {
+  ...NO_LIST,
   tools: 0,
   toolsLength: 0,
   messages: 0,
@@ -119,16 +131,37 @@ const NOT_READ: ReadonlySet<string | undefined> = new Set([
  * misleads nobody but itself.
  */
 export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptOptions): ReadPrompt {
-  let chain = NOTHING;
+  const chain = { ...NOTHING };
   let whole: PromptChain | undefined;
   let withFewerTools: PromptChain | undefined;
 
-  readFields(bytes, 0, (name, at) => {
-    if (name === 'messages' && bytes[at] === BRACKET) return readMessages(at);
-    if (name === 'tools' && bytes[at] === BRACKET) return readTools(at);
-    return endOfValue(bytes, at);
-  });
-  return { chain, ...compare() };
+  const around = before.find((earlier) => bytes[earlier.headLength] === BRACKET && hasSameHead(bytes, earlier, key));
+  const end = around && readMessages(around.headLength);
+  if (around !== undefined && end !== undefined && hasSameTail(bytes, end, { around, key })) {
+    takeAround(around);
+    takeTools(around);
+  } else {
+    readFields(bytes, 0, (name, at) => {
+      if (name === 'tools' && bytes[at] === BRACKET) return readTools(at);
+      if (name !== 'messages' || bytes[at] !== BRACKET) return endOfValue(bytes, at);
+      const listEnd = end ?? readMessages(at);
+      takeAround(readAround(bytes, { at, end: listEnd, key }));
+      return listEnd;
+    });
+  }
+  return compare();
+
+  function takeAround({ head, headLength, tail, tailLength }: Around): void {
+    chain.head = head;
+    chain.headLength = headLength;
+    chain.tail = tail;
+    chain.tailLength = tailLength;
+  }
+
+  function takeTools({ tools, toolsLength }: Pick<PromptChain, 'tools' | 'toolsLength'>): void {
+    chain.tools = tools;
+    chain.toolsLength = toolsLength;
+  }
 
   /** Returns the earlier prompt with the same part here, and its checksum; undefined if there is none. */
   function findAt(start: number, part: 'tools' | 'messages'): Found | undefined {
@@ -144,14 +177,12 @@ export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptO
   function readTools(at: number): number {
     const earlier = findAt(at, 'tools')?.earlier;
     if (earlier !== undefined && bytes[at + earlier.toolsLength] === 0x5d) {
-      const { tools, toolsLength } = earlier;
-      chain = { ...chain, tools, toolsLength };
-      return at + toolsLength + 1;
+      takeTools(earlier);
+      return at + earlier.toolsLength + 1;
     }
     withFewerTools = earlier;
     const end = itemEnds?.get(at)?.at(-1) ?? endOfValue(bytes, at) - 1;
-    const toolsLength = end - at;
-    chain = { ...chain, tools: digestOf(key, crc32(bytes.subarray(at, end))), toolsLength };
+    takeTools({ tools: digestOf(key, crc32(bytes.subarray(at, end))), toolsLength: end - at });
     return end + 1;
   }
 
@@ -191,18 +222,22 @@ export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptO
       for (const messageEnd of ends) if (messageEnd > end) start = readMessage(start, messageEnd) + 1;
       listEnd = end + 1;
     }
-    const messages = digestOf(key, sumToEnd());
-    chain = { ...chain, messages, messagesLength: end - at, opening, tags: tags.join(''), count, leading };
+    chain.messages = digestOf(key, sumToEnd());
+    chain.messagesLength = end - at;
+    chain.opening = opening;
+    chain.tags = tags.join('');
+    chain.count = count;
+    chain.leading = leading;
     return listEnd;
   }
 
-  function compare(): Omit<ReadPrompt, 'chain'> {
+  function compare(): ReadPrompt {
     const earlier = whole ?? before.find((one) => isOfOneConversation(one, chain));
-    if (earlier === undefined) return { index: -1 };
+    if (earlier === undefined) return { chain, index: -1 };
     const index = before.indexOf(earlier);
     if (earlier.tools !== chain.tools || earlier.toolsLength !== chain.toolsLength)
-      return { index, difference: { at: 'tools', isGrown: withFewerTools?.tools === earlier.tools } };
-    return whole === undefined ? { index, difference: firstDifference(earlier, chain) } : { index };
+      return { chain, index, difference: { at: 'tools', isGrown: withFewerTools?.tools === earlier.tools } };
+    return whole === undefined ? { chain, index, difference: firstDifference(earlier, chain) } : { chain, index };
   }
 }
 
@@ -212,14 +247,22 @@ export function readClient(bytes: Buffer, { key, before, fieldEnds = [] }: ReadC
   let input = 0;
   let inputLength = 0;
   let hasSameInput = false;
+  let around = NO_LIST;
 
+  const inputEnd = before !== undefined && hasSameHead(bytes, before, key) ? readInput(before.headLength) : undefined;
+  if (before !== undefined && inputEnd !== undefined && hasSameTail(bytes, inputEnd, { around: before, key }))
+    return { prompt: { ...before, input, inputLength }, hasSameInput };
   readFields(bytes, 0, (name, at) => {
-    if (name === 'input') return readInput(at);
+    if (name === 'input') {
+      const end = inputEnd ?? readInput(at);
+      around = readAround(bytes, { at, end, key });
+      return end;
+    }
     const end = knownEnd(at) ?? endOfValue(bytes, at);
     if (!NOT_READ.has(name)) others = crc32(bytes.subarray(at, beforeSpace(end)), others);
     return end;
   });
-  return { prompt: { input, inputLength, others: digestOf(key, others) }, hasSameInput };
+  return { prompt: { ...around, input, inputLength, others: digestOf(key, others) }, hasSameInput };
 
   function knownEnd(at: number): number | undefined {
     return fieldEnds.find((end) => end > at);
@@ -251,6 +294,32 @@ export function readClient(bytes: Buffer, { key, before, fieldEnds = [] }: ReadC
 interface Found {
   readonly earlier: PromptChain;
   readonly checksum: number;
+}
+
+function readAround(
+  bytes: Buffer,
+  { at, end, key }: { readonly at: number; readonly end: number; readonly key: PromptKey },
+): Around {
+  return {
+    head: digestOf(key, crc32(bytes.subarray(0, at))),
+    headLength: at,
+    tail: digestOf(key, crc32(bytes.subarray(end))),
+    tailLength: bytes.length - end,
+  };
+}
+
+/** Whether the list begins at the same place as before, with the same before it. */
+function hasSameHead(bytes: Buffer, { head, headLength }: Around, key: PromptKey): boolean {
+  if (headLength === 0 || headLength >= bytes.length) return false;
+  return digestOf(key, crc32(bytes.subarray(0, headLength))) === head;
+}
+
+function hasSameTail(
+  bytes: Buffer,
+  end: number,
+  { around: { tail, tailLength }, key }: { readonly around: Around; readonly key: PromptKey },
+): boolean {
+  return bytes.length - end === tailLength && digestOf(key, crc32(bytes.subarray(end))) === tail;
 }
 
 /** The role comes first in what the gateway writes, and in what most clients do. */

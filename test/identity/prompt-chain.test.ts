@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { assert, boolean, constantFrom, property, record } from 'fast-check';
 import { serialize } from 'node:v8';
 import { encodeJson, itemEndsIn } from '../../src/core/encode-json.ts';
 import { measureJson } from '../../src/core/json-size.ts';
+import { runs } from '../support/property.ts';
 import { readClient, readPrompt, createPromptKeys, type PromptChain } from '../../src/identity/prompt-chain.ts';
 
 const KEY = keyOf();
@@ -82,6 +84,36 @@ describe('the chain of a prompt', () => {
       expect(read, `with ${known}`).to.deep.equal(readPrompt(bytes, { key: KEY, before }));
       expect(read.index, `with ${known}`).to.equal(0);
     }
+  });
+});
+
+describe('what stands around a list', () => {
+  /** Bodies that differ in few places, whatever stands before the list or behind it. */
+  const BODIES = record({
+    model: constantFrom('m', 'n'),
+    tools: constantFrom(undefined, [], [{ type: 'function' }], [{ type: 'function' }, { type: 'custom' }]),
+    areToolsFirst: boolean(),
+    list: constantFrom(MESSAGES.slice(0, 2), MESSAGES.slice(0, 4), MESSAGES.slice(1, 4), [], 'no list'),
+    metadata: constantFrom(undefined, {}, { turn: 'another' }),
+    space: constantFrom(0, 2),
+  }).map(({ model, tools, areToolsFirst, list, metadata, space }) => (name: string) => {
+    const body = areToolsFirst ? { model, tools, [name]: list, metadata } : { model, [name]: list, metadata, tools };
+    return Buffer.from(JSON.stringify(body, null, space));
+  });
+
+  it('spares reading what is the same, and changes nothing in what is found', () => {
+    assert(
+      property(BODIES, BODIES, (earlier, later) => {
+        const { chain } = readPrompt(earlier('messages'), { key: KEY, before: [] });
+        const readAfter = (before: PromptChain) => readPrompt(later('messages'), { key: KEY, before: [before] });
+        expect(readAfter(chain)).to.deep.equal(readAfter({ ...chain, headLength: 0 }));
+
+        const { prompt } = readClient(earlier('input'), { key: KEY, before: undefined });
+        const readClientAfter = (before: typeof prompt) => readClient(later('input'), { key: KEY, before });
+        expect(readClientAfter(prompt)).to.deep.equal(readClientAfter({ ...prompt, headLength: 0 }));
+      }),
+      runs(2000),
+    );
   });
 });
 
