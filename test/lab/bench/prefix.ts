@@ -1,6 +1,7 @@
 /**
  * `npm run lab prefix`: which part of the CPU of an agent's turn goes into comparing its prompt with the one before. It is timed
- * where it is done. What that cannot see, such as more garbage, shows beside turns of the same process that are not compared.
+ * where it is done. What that cannot see, such as more garbage, shows beside turns of the same process that are not compared. With
+ * `--every-ms 4` deltas come one by one, as from a model that writes; without it all at once, which is the least a turn can cost.
  */
 import { parseArgs } from 'node:util';
 import { openConnection, type Connection } from './connection.ts';
@@ -13,9 +14,13 @@ import { openStage } from './stage.ts';
 import { median } from './statistics.ts';
 import type { Listening, Usage } from './targets/measured.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '12' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '12' }, 'every-ms': { type: 'string' } },
+});
+const everyMs = values['every-ms'];
+const SCRIPT = everyMs === undefined ? 'burst-different' : `paced-${everyMs}-${BURST_DELTAS}`;
 const SIZES = [20_000, 100_000, 400_000];
-const AGENTS = 4;
+const AGENTS = everyMs === undefined ? 4 : 8;
 const TURNS = 4;
 const WARM_UP = 2;
 /** What an exchange adds to the history. */
@@ -81,7 +86,7 @@ function toTurns(bytes: number, kind: Kind): Turn[] {
       prompt_cache_key: keyOf(0),
       input: kind === 'broken' ? history.with(1, said) : history,
     };
-    const ask = { script: 'burst-different', stream: true, body: { responses: body, chat: {} } };
+    const ask = { script: SCRIPT, stream: true, body: { responses: body, chat: {} } };
     const request = toRequest({ dialect: 'responses', apiKey: 'bench' }, ask);
     return { request, keyAt: request.indexOf(keyOf(0)) };
   });
