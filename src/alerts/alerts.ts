@@ -1,6 +1,7 @@
 /** Notices what an operator should hear of, and sees to it that one gateway tells it once. */
 
 import { createHash } from 'node:crypto';
+import { messageOf } from '../core/errors.ts';
 import { hostname } from 'node:os';
 import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/types.ts';
 import { isGroupId } from '../core/ids.ts';
@@ -69,7 +70,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     } catch (error) {
       // The store logs its own outages, and the next look tries again.
       const isExpected = store.isFailing();
-      if (!isExpected) log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, LOOK_FAILED);
+      if (!isExpected) log.warn({ reason: messageOf(error) }, LOOK_FAILED);
     }
   }
 

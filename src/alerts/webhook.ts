@@ -1,10 +1,11 @@
 /** Posts alerts as https://www.standardwebhooks.com describes it. */
 
 import { createHmac } from 'node:crypto';
+import { messageOf } from '../core/errors.ts';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { hostNameOf } from '../core/host-name.ts';
+import { bareHostOf } from '../core/bare-host.ts';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';
 
@@ -81,7 +82,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
 
   /** Returns what went wrong. */
   async function post(id: string, body: string): Promise<string | undefined> {
-    const fault = options.proxy === undefined ? addressFault(hostNameOf(new URL(url)), url) : proxyFault(url);
+    const fault = options.proxy === undefined ? addressFault(bareHostOf(new URL(url)), url) : proxyFault(url);
     if (fault !== undefined) return fault;
     const timestamp = String(Math.floor(options.nowMs() / 1000));
     const late = new AbortController();
@@ -117,7 +118,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
       return `it answers ${statusCode}${isRedirect ? ', and redirects are not followed' : ''}`;
     } catch (error) {
       if (late.signal.aborted) return `it does not answer within ${ANSWER_WITHIN_MS / 1000} s`;
-      return error instanceof Error ? error.message : 'unknown';
+      return messageOf(error);
     } finally {
       clearTimeout(timer);
     }

@@ -1,7 +1,7 @@
 /** Keeps what the names of backends lead to, since the pods behind a name come and go. */
 
 import { isIP, type LookupFunction } from 'node:net';
-import { hostNameOf } from '../core/host-name.ts';
+import { bareHostOf } from '../core/bare-host.ts';
 import type { Reachable } from '../core/routes.ts';
 import { lookUp } from './lookup.ts';
 
@@ -44,7 +44,7 @@ export function watchAddresses({ lookup = lookUp, everyMs = EVERY_MS }: Addresse
 
   return {
     of({ baseUrl, proxy }) {
-      const name = hostNameOf(new URL(baseUrl));
+      const name = bareHostOf(new URL(baseUrl));
       // A proxy looks names up by itself.
       if (proxy !== undefined || isIP(name) !== 0) return [];
       const addresses = known.get(name);

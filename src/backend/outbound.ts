@@ -5,7 +5,7 @@ import { Socket, type LookupFunction } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import type { buildConnector as Undici } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
-import { hostNameOf } from '../core/host-name.ts';
+import { bareHostOf } from '../core/bare-host.ts';
 import { mapValues } from '../core/map-values.ts';
 import type { Egress, TlsFiles } from '../core/routes.ts';
 import { proxyFailure } from './connection-failures.ts';
@@ -126,7 +126,7 @@ export function egressOf({ proxy, tls }: Egress): Egress {
 
 function toTarget(url: string): Undici.Options & { readonly host: string } {
   const { protocol, host, hostname, port } = new URL(url);
-  return { protocol, host, hostname: hostNameOf({ hostname }), port };
+  return { protocol, host, hostname: bareHostOf({ hostname }), port };
 }
 
 function authorizationOf(url: string): Relay['headers'] {

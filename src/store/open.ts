@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { unreachable } from '../core/errors.ts';
+import { messageOf, unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './calls/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from './queue/batch-queue.ts';
@@ -143,6 +143,6 @@ async function closeAbandoned(store: Store, log: StoreLog): Promise<void> {
     if (recovered > 0) log.info({ recovered }, 'closed what a dead process left unfinished');
   } catch (error) {
     // The readiness check reports that the database cannot be written. The upkeep tries again.
-    log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'recovery has to wait');
+    log.warn({ reason: messageOf(error) }, 'recovery has to wait');
   }
 }

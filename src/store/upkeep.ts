@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts';
+import { ApiError, messageOf } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Store, StoreLog } from '../core/books/store.ts';
 
@@ -48,7 +48,7 @@ export function startUpkeep(
     } catch (error) {
       // The database cannot be written now, which the store says once, or the store was closed.
       if (error instanceof ApiError && error.code === 'store_unavailable') return;
-      log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'the upkeep of the store failed');
+      log.warn({ reason: messageOf(error) }, 'the upkeep of the store failed');
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The backend fetches these URLs from its own network. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import { hostNameOf } from '../../core/host-name.ts';
+import { bareHostOf } from '../../core/bare-host.ts';
 import type { UrlFault } from '../../core/request/parts.ts';
 import type { ImageUrlPolicy } from '../../contract/types.ts';
 
@@ -26,7 +26,7 @@ function publicUrlFault(text: string): string | undefined {
   if (url === null) return 'must be a data: URL, or an https:// URL without user name and password';
   if (url.port !== '') return 'must not name a port';
   // The parser has normalized every notation of an IPv4 address, and names to lower case.
-  const host = hostNameOf(url).replace(/\.$/, '');
+  const host = bareHostOf(url).replace(/\.$/, '');
   if (isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)) return 'must name a host of the public internet';
   return undefined;
 }

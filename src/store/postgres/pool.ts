@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { messageOf } from '../../core/errors.ts';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { isAnswer, isReadOnly, PassingError, UnknownOutcome } from './failures.ts';
 import { openSocket } from './socket.ts';
@@ -273,15 +274,11 @@ function isMistake(error: unknown): boolean {
 
 function toPassing(error: unknown): Error {
   if (error instanceof UnknownOutcome) return error;
-  return new PassingError(`the connection was lost: ${toMessage(error)}`, { cause: error });
+  return new PassingError(`the connection was lost: ${messageOf(error)}`, { cause: error });
 }
 
 function toUnknown(error: unknown): Error {
-  return new UnknownOutcome(`the connection was lost during a commit: ${toMessage(error)}`, { cause: error });
-}
-
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown';
+  return new UnknownOutcome(`the connection was lost during a commit: ${messageOf(error)}`, { cause: error });
 }
 
 function ignore(): void {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { messageOf } from '../../core/errors.ts';
 import type { Failure } from '../queue/failures.ts';
 import type { Mode, Operation, Reply } from '../queue/operations.ts';
 import { createCalendar } from '../calendar.ts';
@@ -149,6 +150,6 @@ function open(options: EngineOptions, openWithinMs: number): { database: Databas
 function toFailure(error: unknown): Failure {
   if (error instanceof MovedFile) return { reason: 'moved', message: error.message };
   const cause = error instanceof StoreOpenError && error.cause !== undefined ? error.cause : error;
-  const message = error instanceof Error ? error.message : 'unknown';
+  const message = messageOf(error);
   return { reason: toFailureReason(cause) ?? 'io_error', message };
 }
