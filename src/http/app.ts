@@ -92,7 +92,7 @@ function addApi(app: Express, services: Services): void {
   // Who polls a lot can still cancel.
   const { limitReads: limitCancels } = createReadLimits(books);
   const enter = [takeKeyFromProtocols, authenticate(authenticator)];
-  // Most requests take this route, and Express tries the routes in order.
+  // Most requests take this route, and Express tries the routes in order. What is refused need not pass the others.
   const create = ['/api/v1/responses', '/v1/responses'];
   // Who is refused here has no limits yet that `late` could tell.
   app.post(create, enter, errorHandler);

@@ -1,6 +1,6 @@
 /**
  * `npm run lab cost -- --beside ../other`: what each attack by a made-up key costs the gateway, from its first byte to its last
- * answer, with nobody else beside it. The checkouts take turns.
+ * answer, with nobody else beside it. The checkouts take turns. `--only handshakes` tries one attack.
  */
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,13 @@ import { median } from '../bench/statistics.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
 import { answerInJson, openScene, type Figures } from './scene.ts';
 
-const { values } = parseArgs({ options: { beside: { type: 'string' }, rounds: { type: 'string', default: '3' } } });
+const { values } = parseArgs({
+  options: {
+    beside: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: '' },
+  },
+});
 const here = resolve(import.meta.dirname, '../../..');
 const checkouts = [here, ...(values.beside === undefined ? [] : [resolve(values.beside)])];
 /** An attack is over when nothing has come of it for so long; a flood never is. */
@@ -21,7 +27,7 @@ const WARM_UP = 300;
 const SETTLED_MS = 1500;
 
 const rows: string[][] = [];
-for (const attack of ATTACKS) {
+for (const attack of ATTACKS.filter(({ move }) => move.includes(values.only))) {
   const found = checkouts.map((): Figures[] => []);
   for (let round = 0; round < Number(values.rounds); round++)
     for (const [at, checkout] of checkouts.entries()) found[at]?.push(await costOf(attack, checkout));
