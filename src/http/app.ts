@@ -94,12 +94,15 @@ function addApi(app: Express, services: Services): void {
   const enter = [takeKeyFromProtocols, authenticate(authenticator)];
   // Most requests take this route, and Express tries the routes in order. What is refused need not pass the others.
   const create = ['/api/v1/responses', '/v1/responses'];
-  // Who is refused here has no limits yet that `late` could tell.
-  app.post(create, enter, errorHandler);
+  app
+    .route(create)
+    .get(enter, openWebSocket(services), methodNotAllowed('POST'), errorHandler)
+    // Who is refused here has no limits yet that `late` could tell.
+    .post(enter, errorHandler);
   app.post(create, limitTokens, postResponse(respond, 'responses'), late, errorHandler);
   const api = express.Router();
   api.use(enter);
-  api.route('/responses').get(openWebSocket(services), errorHandler).all(methodNotAllowed('POST'));
+  api.route('/responses').all(methodNotAllowed('POST'));
   api
     .route('/responses/input_tokens')
     .post(limitCounts, watch, countInputTokens({ ...settings, ...requests, ...books, ...backends, tokenizer }), late)
