@@ -1,8 +1,8 @@
 /** Notices what an operator should hear of, and sees to it that one gateway tells it once. */
 
 import { createHash } from 'node:crypto';
-import { messageOf } from '../core/errors.ts';
 import { hostname } from 'node:os';
+import { messageOf } from '../core/errors.ts';
 import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/types.ts';
 import { isGroupId } from '../core/ids.ts';
 import { formatAmount } from '../core/money/decimal.ts';

@@ -1,10 +1,10 @@
 /** Posts alerts as https://www.standardwebhooks.com describes it. */
 
 import { createHmac } from 'node:crypto';
-import { messageOf } from '../core/errors.ts';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import { messageOf } from '../core/errors.ts';
 import { bareHostOf } from '../core/bare-host.ts';
 import type { Alert } from '../contract/types.ts';
 import { createBackOff } from '../core/back-off.ts';

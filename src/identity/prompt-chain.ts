@@ -182,7 +182,7 @@ export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptO
     }
     withFewerTools = earlier;
     const end = itemEnds?.get(at)?.at(-1) ?? endOfValue(bytes, at) - 1;
-    takeTools({ tools: digestOf(key, crc32(bytes.subarray(at, end))), toolsLength: end - at });
+    takeTools({ tools: digestOfBytes(key, bytes.subarray(at, end)), toolsLength: end - at });
     return end + 1;
   }
 
@@ -207,7 +207,7 @@ export function readPrompt(bytes: Buffer, { key, before, itemEnds }: ReadPromptO
       if (count < MAX_TAGS) tags.push(tagOf(key, sumToEnd()));
       if (opening === null) {
         if (isInstructions(bytes, start)) leading += 1;
-        else opening = digestOf(key, crc32(bytes.subarray(start, end)));
+        else opening = digestOfBytes(key, bytes.subarray(start, end));
       }
       count += 1;
       return end;
@@ -301,9 +301,9 @@ function readAround(
   { at, end, key }: { readonly at: number; readonly end: number; readonly key: PromptKey },
 ): Around {
   return {
-    head: digestOf(key, crc32(bytes.subarray(0, at))),
+    head: digestOfBytes(key, bytes.subarray(0, at)),
     headLength: at,
-    tail: digestOf(key, crc32(bytes.subarray(end))),
+    tail: digestOfBytes(key, bytes.subarray(end)),
     tailLength: bytes.length - end,
   };
 }
@@ -311,7 +311,7 @@ function readAround(
 /** Whether the list begins at the same place as before, with the same before it. */
 function hasSameHead(bytes: Buffer, { head, headLength }: Around, key: PromptKey): boolean {
   if (headLength === 0 || headLength >= bytes.length) return false;
-  return digestOf(key, crc32(bytes.subarray(0, headLength))) === head;
+  return digestOfBytes(key, bytes.subarray(0, headLength)) === head;
 }
 
 function hasSameTail(
@@ -319,7 +319,7 @@ function hasSameTail(
   end: number,
   { around: { tail, tailLength }, key }: { readonly around: Around; readonly key: PromptKey },
 ): boolean {
-  return bytes.length - end === tailLength && digestOf(key, crc32(bytes.subarray(end))) === tail;
+  return bytes.length - end === tailLength && digestOfBytes(key, bytes.subarray(end)) === tail;
 }
 
 /** The role comes first in what the gateway writes, and in what most clients do. */
@@ -336,6 +336,10 @@ function digestOf({ mask, otherMask }: PromptKey, checksum: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return mixed ^ (mixed >>> 16) ^ otherMask;
+}
+
+function digestOfBytes(key: PromptKey, bytes: Uint8Array): number {
+  return digestOf(key, crc32(bytes));
 }
 
 /** Some bits of it. */

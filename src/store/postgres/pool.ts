@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
-import { messageOf } from '../../core/errors.ts';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg';
+import { messageOf } from '../../core/errors.ts';
 import { isAnswer, isReadOnly, PassingError, UnknownOutcome } from './failures.ts';
 import { openSocket } from './socket.ts';
 
