@@ -1,4 +1,4 @@
-import type { Database, RunResult } from 'better-sqlite3';
+import type { Database, RunResult, Statement } from 'better-sqlite3';
 import { NAME } from '../sql/dialect.ts';
 
 /** A statement whose `:names` are properties of the values that it is given. */
@@ -9,8 +9,8 @@ export interface Prepared<Values, Row> {
 }
 
 /**
- * Prepares such a statement. Values are bound by their places: better-sqlite3 would look up each name,
- * which takes a third of a small statement.
+ * Returns such a statement. It is prepared when it first runs, since a process runs few of them, and to prepare all would be most of
+ * opening a database. Values are bound by their places: better-sqlite3 would look up each name, which takes a third of a small statement.
  */
 export function prepareNamed<Values extends object, Row = unknown>(
   database: Database,
@@ -21,7 +21,8 @@ export function prepareNamed<Values extends object, Row = unknown>(
     names.push(name);
     return '?';
   });
-  const statement = database.prepare<[readonly unknown[]], Row>(byPlace);
+  let prepared: Statement<[readonly unknown[]], Row> | undefined;
+  const statement = () => (prepared ??= database.prepare(byPlace));
   const places = names.map((name, place) => ({ name, place }));
   // The statement takes them over before it runs, so that one list serves all its runs.
   const bound: unknown[] = names.map(() => null);
@@ -30,8 +31,8 @@ export function prepareNamed<Values extends object, Row = unknown>(
     return bound;
   }
   return {
-    run: (values) => statement.run(bind(values)),
-    get: (values) => statement.get(bind(values)),
-    all: (values) => statement.all(bind(values)),
+    run: (values) => statement().run(bind(values)),
+    get: (values) => statement().get(bind(values)),
+    all: (values) => statement().all(bind(values)),
   };
 }
