@@ -14,7 +14,7 @@ import { lookUp } from './backend/lookup.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET, type Addresses } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
-import type { AdminBackend, AdminLimit } from './contract/types.ts';
+import type { AdminBackend, AdminLimit } from './contract/operator-types.ts';
 import { DEFAULT_POLICY } from './config/backends-file.ts';
 import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';

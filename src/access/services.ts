@@ -1,5 +1,5 @@
 import type { RateLimits } from '../accounts/rates.ts';
-import type { AdminLimit } from '../contract/types.ts';
+import type { AdminLimit } from '../contract/operator-types.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Load } from './load.ts';
 

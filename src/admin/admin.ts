@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { authenticate, createAuthenticator } from '../access/authenticate.ts';
 import { NO_CALLERS } from '../accounts/accepted-callers.ts';
 import type { AccessServices } from '../access/services.ts';
-import type { AuthMode } from '../contract/types.ts';
+import type { AuthMode } from '../contract/operator-types.ts';
 import type { AccountStore } from '../core/books/keys.ts';
 import type { Store } from '../core/books/store.ts';
 import { toGroupId, toKeyId, type NewUniquePart } from '../core/ids.ts';

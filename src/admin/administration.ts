@@ -19,7 +19,7 @@ import type {
   IssuedKey,
   KeyDeleted,
   Ledger,
-} from '../contract/types.ts';
+} from '../contract/operator-types.ts';
 import { checkCreateGroup, checkCreateKey, checkRotateKey, checkUpdateGroup, checkUpdateKey } from './bodies.ts';
 import { draftAccount, toAdminGroup, toAdminKey, toChange, toEntry, toLedger, wrongAmount } from './shown-accounts.ts';
 import { issueSecret } from '../accounts/keys.ts';

@@ -5,7 +5,7 @@ import type { RequestHandler } from 'express';
 import type { Backends, BackendState, RestingState } from '../backend/backends.ts';
 import type { KeyOwner } from '../backend/request-headers.ts';
 import { mergeModelLists } from '../backend/model-list.ts';
-import type { AdminBackend, AdminBackendList, AdminModelList } from '../contract/types.ts';
+import type { AdminBackend, AdminBackendList, AdminModelList } from '../contract/operator-types.ts';
 import { untilServed } from '../wire/until-served.ts';
 
 export interface BackendRoutesOptions {

@@ -7,7 +7,14 @@ import { ApiError } from '../core/errors.ts';
 import { lazily } from '../core/lazily.ts';
 import { openAjv } from '../contract/ajv.ts';
 import { toShapeError } from '../contract/shape-error.ts';
-import type { CreateGroup, CreateKey, CreditKey, RotateKey, UpdateGroup, UpdateKey } from '../contract/types.ts';
+import type {
+  CreateGroup,
+  CreateKey,
+  CreditKey,
+  RotateKey,
+  UpdateGroup,
+  UpdateKey,
+} from '../contract/operator-types.ts';
 
 /** Compiled at the first use, since most gateways manage no keys. */
 const ajv = lazily(() =>

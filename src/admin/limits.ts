@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { RequestHandler } from 'express';
-import type { AdminLimit, AdminLimitList } from '../contract/types.ts';
+import type { AdminLimit, AdminLimitList } from '../contract/operator-types.ts';
 import type { Load } from '../access/load.ts';
 
 const SETTINGS: Readonly<Record<AdminLimit['name'], string | null>> = {

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { AdminPriceList, PriceTable } from '../contract/types.ts';
+import type { AdminPriceList, PriceTable } from '../contract/operator-types.ts';
 import { listPrices } from '../core/money/pricing.ts';
 
 /** Answers with the prices in force, which a SIGHUP may have changed. */

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { given } from '../core/given.ts';
-import type { AuthMode } from '../contract/types.ts';
+import type { AuthMode } from '../contract/operator-types.ts';
 import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from '../access/body.ts';
 import { methodNotAllowed, notFound } from '../wire/no-route.ts';

@@ -14,7 +14,7 @@ import type {
   Ledger,
   LedgerItem,
   UpdateGroup,
-} from '../contract/types.ts';
+} from '../contract/operator-types.ts';
 import type {
   CreditEntry,
   GroupChange,

@@ -3,7 +3,7 @@ import { listLatencies, ofQuery } from '../accounts/latencies.ts';
 import { labelCaller } from '../accounts/usage.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
 import { isGroupId } from '../core/ids.ts';
-import type { UsageCurve, UsageTotal as WireTotal, UsageTotalList } from '../contract/types.ts';
+import type { UsageCurve, UsageTotal as WireTotal, UsageTotalList } from '../contract/operator-types.ts';
 import type { UsageTotal, UsageTotalsQuery } from '../core/books/keys.ts';
 import { untilServed } from '../wire/until-served.ts';
 import { invalidQuery, readSpan, readText } from '../wire/query.ts';

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { listLatencies, ofQuery, type StatsSource } from '../accounts/latencies.ts';
 import { listUsage, toUsageOfKey } from '../accounts/usage.ts';
-import type { KeyUsageList } from '../contract/types.ts';
+import type { KeyUsageList } from '../contract/operator-types.ts';
 import { invalidQuery, readSpan, readText } from '../wire/query.ts';
 import type { UsageQuery } from '../core/books/keys.ts';
 import type { Store } from '../core/books/store.ts';

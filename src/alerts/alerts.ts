@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { messageOf } from '../core/errors.ts';
-import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/types.ts';
+import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/operator-types.ts';
 import { isGroupId } from '../core/ids.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import type { Store } from '../core/books/store.ts';

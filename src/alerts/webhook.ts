@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../core/errors.ts';
 import { bareHostOf } from '../core/bare-host.ts';
-import type { Alert } from '../contract/types.ts';
+import type { Alert } from '../contract/operator-types.ts';
 import { createBackOff } from '../core/back-off.ts';
 
 export interface Webhook {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
-import type { AdminGroup } from '../contract/types.ts';
+import type { AdminGroup } from '../contract/operator-types.ts';
 import { formatAmount, parseAmount } from '../core/money/decimal.ts';
 import { LIMITS, RATE_LIMITS, SPEND_WINDOWS } from '../core/money/limits.ts';
 import { toMs } from '../core/time.ts';

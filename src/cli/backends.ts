@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { request } from 'undici';
 import { ConfigError, readConfig } from '../config/config.ts';
-import type { AdminBackend } from '../contract/types.ts';
+import type { AdminBackend } from '../contract/operator-types.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { CliError, type CliContext } from './context.ts';
 import { formatCount, formatSpan } from './format.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
-import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/types.ts';
+import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../contract/operator-types.ts';
 import { parseSignedAmount } from '../core/money/decimal.ts';
 import { given } from '../core/given.ts';
 import type { LedgerQuery } from '../core/books/keys.ts';

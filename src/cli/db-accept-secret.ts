@@ -4,7 +4,7 @@ import { loadSecret } from '../config/gateway-secret.ts';
 import { createMark } from '../identity/identities.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
-import type { AdminKey } from '../contract/types.ts';
+import type { AdminKey } from '../contract/operator-types.ts';
 import { collect, pagesOf, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findExistingDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { OfGroups } from '../admin/administration.ts';
-import type { AdminGroup } from '../contract/types.ts';
+import type { AdminGroup } from '../contract/operator-types.ts';
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_FIELDS,

@@ -3,7 +3,7 @@ import { recordOf } from '../core/map-values.ts';
 import { LIMITS, RATE_LIMITS, SPEND_WINDOWS, type SpendWindow } from '../core/money/limits.ts';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import type { UpdateGroup, UpdateKey } from '../contract/types.ts';
+import type { UpdateGroup, UpdateKey } from '../contract/operator-types.ts';
 import type { CliContext } from './context.ts';
 import { formatCount } from './format.ts';
 import { orNull, orWord, parseAmountText, parseExpiry, parseList, wholeNumber, type OrNothing } from './options.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { OfKeys } from '../admin/administration.ts';
-import type { AdminKey, IssuedKey } from '../contract/types.ts';
+import type { AdminKey, IssuedKey } from '../contract/operator-types.ts';
 import { toMs } from '../core/time.ts';
 import {
   ACCOUNT_COLUMNS,

@@ -4,7 +4,7 @@ import { toUsageOfKey } from '../accounts/usage.ts';
 import { formatAmount } from '../core/money/decimal.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
 import { USUAL_SPAN_MS, type UsageQuery, type UsageSpan } from '../core/books/keys.ts';
-import type { UsageOfKey } from '../contract/types.ts';
+import type { UsageOfKey } from '../contract/operator-types.ts';
 import { withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';
 import { addExportOptions, exportRows, fieldsNamed, type Field } from './export.ts';

@@ -1,5 +1,5 @@
 import schema from '../../schemas/settings.json' with { type: 'json' };
-import type { Settings } from '../contract/types.ts';
+import type { Settings } from '../contract/operator-types.ts';
 import { isAsSaid, type ValueSchema } from './check-setting.ts';
 import { isGone } from './gone-settings.ts';
 import { linesOf, readSmallFile } from './value-file.ts';

@@ -1,31 +1,23 @@
 // Made from schemas/*.json by `npm run types`. Not to be edited.
 
-import type {CallId, GroupId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from './ids.ts';
+import type { CallId, ItemId, RequestId, ResponseId, UnknownItemType } from './ids.ts';
 
 /**
  * All that the schemas define.
  */
 export type Contract =
-  | Admin
-  | Alert
-  | BackendList
   | ChatReplies
   | CompactResponse
   | CompactionResource
   | CreateChatCompletion
   | CreateResponse
-  | OwnDialects
   | ErrorReply
   | ResponseEvent
   | InputTokens
   | OwnKey
-  | ModelTable
-  | Operate
-  | PriceTable
   | RequestRecord
   | RequestReplies
   | ResponseResource
-  | Settings
   | UsageList
   | WebSocketCreate
   | WebSocketDuplicate
@@ -41,70 +33,6 @@ export type Contract =
   | FunctionChoice
   | CustomChoice
   | AllowedTools;
-/**
- * What the admin API under /admin/v1 takes and gives. The command line takes and gives the same.
- */
-export type Admin =
-  | CreateKey
-  | UpdateKey
-  | RotateKey
-  | CreditKey
-  | KeyList
-  | IssuedKey
-  | KeyDeleted
-  | Ledger
-  | KeyUsageList
-  | CreateGroup
-  | UpdateGroup
-  | GroupList
-  | GroupDeleted
-  | AdminBackendList
-  | AdminModelList
-  | AdminLimitList
-  | UsageTotalList
-  | AdminPriceList;
-/**
- * The models that the key, or the keys of the group, may use, by name or by a pattern with *; null allows all.
- *
- * @minItems 1
- * @maxItems 100
- */
-export type KeyModels = string[] | null;
-/**
- * A key with its secret, which can be shown only once.
- */
-export type IssuedKey = AdminKey & {
-  secret: string;
-};
-/**
- * The usage of one model by one key in one span of time.
- */
-export type UsageOfKey = UsageOfModel & {
-  /**
-   * The id of the key. For keys that the gateway did not issue, a value that distinguishes callers.
-   */
-  key: string;
-  /**
-   * The id of the group. Only in the usage of groups.
-   */
-  group?: string;
-};
-/**
- * How long answered requests took, by hour, day or month and model, oldest first. The hours, days and months count as a whole.
- */
-export type Latencies = Latency[];
-/**
- * The requests that never reached the backend, and so have no record, by hour, day or month, model and error code, oldest first.
- */
-export type Rejections = Rejection[];
-/**
- * What the prefix caches of the backends of BACKENDS_FILE served, by hour, day or month, model and backend, oldest first. Callers see it only where that file has expose_upstream; empty where UPSTREAM_BASE_URL names the only backend.
- */
-export type InputOfBackends = InputOfBackend[];
-/**
- * When a request goes on to another backend before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice. Without it, safe.
- */
-export type FailoverPolicy = 'safe' | 'any';
 /**
  * What the backend answers on its own paths, as far as every backend has it. Its other fields are passed on too.
  */
@@ -166,14 +94,6 @@ export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFor
 export type WindowItem = KeptMessage | CompactionItem;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 /**
- * Fields of a chat request. They do not replace fields that the gateway writes itself.
- */
-export type ChatFields = Readonly<Record<string, unknown>>;
-/**
- * Fields of a chat request. They do not replace fields that the gateway writes itself.
- */
-export type ChatFields1 = Readonly<Record<string, unknown>>;
-/**
  * Every event of a stream.
  */
 export type ResponseEvent =
@@ -225,11 +145,6 @@ export type OwnLimit = {
   remaining: number;
   resets_at: number;
 } | null;
-export type InputKind = 'text' | 'image' | 'audio' | 'file';
-/**
- * Information about the gateway.
- */
-export type Operate = Landing | Health | Readiness;
 /**
  * The replies about request records, apart from a single record.
  */
@@ -253,950 +168,22 @@ export type AdminRequest = RequestRecord & {
   group: string | null;
 };
 /**
- * Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).
+ * How long answered requests took, by hour, day or month and model, oldest first. The hours, days and months count as a whole.
  */
-export type AuthMode = 'passthrough' | 'static' | 'managed';
+export type Latencies = Latency[];
 /**
- * What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.
+ * The requests that never reached the backend, and so have no record, by hour, day or month, model and error code, oldest first.
  */
-export type HostedToolsPolicy = 'drop' | 'reject';
+export type Rejections = Rejection[];
 /**
- * What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.
+ * What the prefix caches of the backends of BACKENDS_FILE served, by hour, day or month, model and backend, oldest first. Callers see it only where that file has expose_upstream; empty where UPSTREAM_BASE_URL names the only backend.
  */
-export type HistoryPolicy = 'keep' | 'reject';
-/**
- * Which URLs of images, files and audio a request may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
- */
-export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
-/**
- * How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.
- */
-export type ReasoningOutput = 'summary' | 'content' | 'hidden';
-/**
- * The least severe log lines that are written.
- */
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-/**
- * How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.
- */
-export type LogFormat = 'auto' | 'json' | 'pretty';
+export type InputOfBackends = InputOfBackend[];
 /**
  * The headers that the reply would have over HTTP, such as x-request-id and retry-after.
  */
 export type Headers = Readonly<Record<string, string>>;
 
-/**
- * A key to issue.
- */
-export interface CreateKey {
-  /**
-   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
-   */
-  name: string;
-  /**
-   * The name or the id of the group that the key belongs to; null for none.
-   */
-  group?: string | null;
-  /**
-   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
-   */
-  expires_at?: number | null;
-  models?: KeyModels;
-  limits?: KeyLimitsChange;
-  /**
-   * The first credits, as a decimal number such as "10.00". Without them the key is not prepaid: its limits alone hold.
-   */
-  credits?: string | null;
-}
-/**
- * Absent limits are not changed; null means no limit.
- */
-export interface KeyLimitsChange {
-  requests_per_minute?: number | null;
-  tokens_per_minute?: number | null;
-  /**
-   * It must be a decimal number such as "10.00", or null.
-   */
-  spend_per_day?: string | null;
-  /**
-   * It must be a decimal number such as "10.00", or null.
-   */
-  spend_per_week?: string | null;
-  /**
-   * It must be a decimal number such as "10.00", or null.
-   */
-  spend_per_month?: string | null;
-}
-/**
- * The changes to a key. Absent fields stay as they are; null removes a limit.
- */
-export interface UpdateKey {
-  /**
-   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
-   */
-  name?: string;
-  /**
-   * The name or the id of the group that the key belongs to; null for none.
-   */
-  group?: string | null;
-  /**
-   * A disabled key is refused. Its running requests end normally.
-   */
-  disabled?: boolean;
-  /**
-   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
-   */
-  expires_at?: number | null;
-  models?: KeyModels;
-  limits?: KeyLimitsChange;
-}
-/**
- * How a key gets a new secret.
- */
-export interface RotateKey {
-  /**
-   * For how long the former secret is still valid; 0 ends it at once.
-   */
-  grace_seconds?: number;
-}
-/**
- * An entry for the ledger of a key or a group, which it makes prepaid.
- */
-export interface CreditKey {
-  /**
-   * A grant adds credits; an adjustment corrects, and may take credits away.
-   */
-  kind?: 'grant' | 'adjust';
-  /**
-   * It must be a decimal number such as "10.00" and not zero; that of an adjustment may be negative.
-   */
-  amount: string;
-  /**
-   * The reason, for people.
-   */
-  note?: string;
-  /**
-   * Your reference for this entry, such as an invoice number, which must be unique in the ledger. A second entry with it is refused with 409, so a request without a reply can be sent again.
-   */
-  reference?: string;
-}
-export interface KeyList {
-  object: 'list';
-  data: AdminKey[];
-  has_more: boolean;
-}
-/**
- * A key as the operator sees it. Amounts are decimal numbers.
- */
-export interface AdminKey {
-  object: 'key';
-  id: KeyId;
-  name: string;
-  /**
-   * The first characters of its secret.
-   */
-  prefix: string;
-  status: 'active' | 'disabled' | 'expired';
-  /**
-   * The group that the key belongs to; null for none.
-   */
-  group: {
-    id: GroupId;
-    name: string;
-  } | null;
-  created_at: number;
-  expires_at: number | null;
-  /**
-   * The time until which the secret before the last rotation is valid; null when it no longer is.
-   */
-  former_secret_until: number | null;
-  /**
-   * The UTC hour in which its last request to a model ended; null for none.
-   */
-  last_used_at: number | null;
-  /**
-   * By which secret the database knows the key. With `previous` it is GATEWAY_SECRET_PREVIOUS alone, until the key is used.
-   */
-  gateway_secret: 'current' | 'previous';
-  models: string[] | null;
-  limits: AccountLimits;
-  /**
-   * The credits that can still be used, without reservations; null when the key is not prepaid.
-   */
-  balance: string | null;
-  /**
-   * Reserved for running requests.
-   */
-  held: string;
-  spent_today: string;
-  spent_this_week: string;
-  spent_this_month: string;
-  day_ends_at: number;
-  week_ends_at: number;
-  month_ends_at: number;
-}
-export interface AccountLimits {
-  requests_per_minute: number | null;
-  tokens_per_minute: number | null;
-  spend_per_day: string | null;
-  spend_per_week: string | null;
-  spend_per_month: string | null;
-}
-export interface KeyDeleted {
-  object: 'key';
-  id: KeyId;
-  deleted: true;
-}
-/**
- * The entries that add up to the balance of a key or a group, newest first.
- */
-export interface Ledger {
-  object: 'list';
-  data: LedgerItem[];
-  has_more: boolean;
-}
-export interface LedgerItem {
-  object: 'ledger_entry';
-  /**
-   * Its place in the ledger; later entries have larger ones.
-   */
-  id: number;
-  kind: 'grant' | 'adjust' | 'reserve' | 'release' | 'settle' | 'carry';
-  amount: string;
-  request_id: string | null;
-  note: string;
-  reference: string | null;
-  created_at: number;
-}
-export interface KeyUsageList {
-  object: 'list';
-  data: UsageOfKey[];
-  latencies: Latencies;
-  rejected: Rejections;
-  backends: InputOfBackends;
-}
-/**
- * The requests to one model that ended in one hour, day or month.
- */
-export interface UsageOfModel {
-  /**
-   * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut to the requested range.
-   */
-  start: number;
-  /**
-   * `(others)` for all models together that a caller names beyond 250 in an hour.
-   */
-  model: string;
-  /**
-   * All requests that ended, whatever their outcome.
-   */
-  requests: number;
-  failed: number;
-  cancelled: number;
-  input_tokens: number;
-  /**
-   * Part of the input tokens.
-   */
-  cached_tokens: number;
-  /**
-   * Part of the input tokens, and none of the cached ones.
-   */
-  cache_write_tokens: number;
-  /**
-   * The part of the input tokens that the cached ones are, from 0 to 1.
-   */
-  cached_share: number;
-  output_tokens: number;
-  /**
-   * Part of the output tokens.
-   */
-  reasoning_tokens: number;
-  /**
-   * In millionths of the currency unit; 0 when no prices apply.
-   */
-  cost: number;
-  /**
-   * What the cached tokens would have cost beyond their price, in millionths of the currency unit.
-   */
-  saved: number;
-  /**
-   * The total time of these requests, from acceptance to the end.
-   */
-  duration_ms: number;
-}
-export interface Latency {
-  /**
-   * The beginning of the hour, day or month in which the requests ended, as Unix time in seconds; null for all of the time together.
-   */
-  start: number | null;
-  /**
-   * Null for all models together.
-   */
-  model: string | null;
-  /**
-   * From the head of a streaming request to the first output of the backend; null where there was none.
-   */
-  first_token: Percentiles | null;
-  /**
-   * From the head of a request to the end of its reply.
-   */
-  duration: Percentiles | null;
-}
-export interface Percentiles {
-  /**
-   * Of how many requests.
-   */
-  count: number;
-  /**
-   * Half of the requests took no longer. It is at most 5 % off, as is the other one.
-   */
-  p50_ms: number;
-  /**
-   * 19 of 20 requests took no longer.
-   */
-  p95_ms: number;
-}
-export interface Rejection {
-  /**
-   * The beginning of the hour, day or month, as Unix time in seconds.
-   */
-  start: number;
-  /**
-   * Null if the request was refused before its model was known, or names one that has not answered.
-   */
-  model: string | null;
-  /**
-   * The code of the error.
-   */
-  code: string;
-  /**
-   * How many requests were refused with it.
-   */
-  count: number;
-}
-export interface InputOfBackend {
-  /**
-   * The beginning of the hour, day or month, as Unix time in seconds.
-   */
-  start: number;
-  /**
-   * Null for models beyond the first thousand of a process.
-   */
-  model: string | null;
-  /**
-   * Its name in BACKENDS_FILE.
-   */
-  backend: string;
-  /**
-   * As the backend reported them.
-   */
-  input_tokens: number;
-  /**
-   * Part of the input tokens.
-   */
-  cached_tokens: number;
-  /**
-   * The part of the input tokens that the cached ones are, from 0 to 1.
-   */
-  cached_share: number;
-  /**
-   * Part of the input tokens: some backend had read them in the turn before, with the same words before them. Keeping each conversation at its backend could reach so many.
-   */
-  reachable_tokens: number;
-  /**
-   * Turns that this backend answered although another one had read the turn before.
-   */
-  moved_turns: number;
-  /**
-   * What the cached tokens would have cost beyond their price, in millionths of the currency unit. What an older version of the gateway has served is not in it.
-   */
-  saved: number;
-}
-/**
- * A group of keys to create. Its credits and limits hold for all its keys together.
- */
-export interface CreateGroup {
-  /**
-   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
-   */
-  name: string;
-  /**
-   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
-   */
-  expires_at?: number | null;
-  models?: KeyModels;
-  limits?: KeyLimitsChange;
-  /**
-   * The first credits, as a decimal number such as "10.00". Without them the group is not prepaid: its limits alone hold.
-   */
-  credits?: string | null;
-}
-/**
- * The changes to a group. Absent fields stay as they are; null removes a limit.
- */
-export interface UpdateGroup {
-  /**
-   * The name of the key or of the group, for people, in characters that are seen. No other key, or no other group, has it.
-   */
-  name?: string;
-  /**
-   * The keys of a disabled group are refused. Their running requests end normally.
-   */
-  disabled?: boolean;
-  /**
-   * The time from which the key, or each key of the group, is refused, as Unix time in seconds; null for never.
-   */
-  expires_at?: number | null;
-  models?: KeyModels;
-  limits?: KeyLimitsChange;
-}
-export interface GroupList {
-  object: 'list';
-  data: AdminGroup[];
-  has_more: boolean;
-}
-/**
- * A group of keys as the operator sees it. Amounts are decimal numbers, of all its keys together.
- */
-export interface AdminGroup {
-  object: 'group';
-  id: GroupId;
-  name: string;
-  /**
-   * How many keys belong to it; 0 for the whole gateway, which has all of them.
-   */
-  keys: number;
-  status: 'active' | 'disabled' | 'expired';
-  created_at: number;
-  expires_at: number | null;
-  models: string[] | null;
-  limits: AccountLimits;
-  /**
-   * The credits that can still be used, without reservations; null when the group is not prepaid.
-   */
-  balance: string | null;
-  /**
-   * Reserved for running requests.
-   */
-  held: string;
-  spent_today: string;
-  spent_this_week: string;
-  spent_this_month: string;
-  day_ends_at: number;
-  week_ends_at: number;
-  month_ends_at: number;
-}
-export interface GroupDeleted {
-  object: 'group';
-  id: GroupId;
-  deleted: true;
-}
-/**
- * The backends in the order of BACKENDS_FILE. Several processes of one gateway are summed up, with the worst state.
- */
-export interface AdminBackendList {
-  object: 'list';
-  /**
-   * The host name of the gateway that answers: others on the same database see for themselves.
-   */
-  gateway: string;
-  data: AdminBackend[];
-}
-/**
- * A backend, and what the gateway has seen of it since its start.
- */
-export interface AdminBackend {
-  object: 'backend';
-  name: string;
-  base_url: string;
-  dialect: string;
-  /**
-   * Names and patterns of BACKENDS_FILE; null takes every model.
-   */
-  models: string[] | null;
-  weight: number;
-  /**
-   * Of each process; null for no limit.
-   */
-  max_concurrent: number | null;
-  /**
-   * A resting backend has failed and is left alone. A trial is a rest that is over: one request tries it. A draining one is no longer in BACKENDS_FILE, and its last requests run.
-   */
-  state: 'up' | 'resting' | 'trial' | 'draining';
-  /**
-   * As Unix time in seconds; null for one that does not rest.
-   */
-  resting_until: number | null;
-  /**
-   * The code of the error that it rests for; null for one that is up.
-   */
-  reason: string | null;
-  /**
-   * Those of its name, if it has several; empty otherwise. Each of them rests by itself, and the state of the backend is the best of theirs.
-   */
-  addresses: AdminBackendAddress[];
-  /**
-   * Requests at the backend now.
-   */
-  running: number;
-  /**
-   * Requests that wait for a place here or at another backend.
-   */
-  waiting: number;
-  /**
-   * Tries that it answered, with refusals for a reason of the request.
-   */
-  answered: number;
-  /**
-   * Tries that it failed.
-   */
-  failed: number;
-  /**
-   * Tries that ended because the caller went or cancelled.
-   */
-  cancelled: number;
-  /**
-   * How often it was left alone.
-   */
-  rests: number;
-}
-/**
- * An address that the name of a backend leads to, which rests by itself.
- */
-export interface AdminBackendAddress {
-  /**
-   * The IP address, without a port.
-   */
-  address: string;
-  /**
-   * As of the whole backend: one that rests is left alone, and one request tries it when its rest is over.
-   */
-  state: 'up' | 'resting' | 'trial' | 'draining';
-  /**
-   * As Unix time in seconds; null for one that does not rest.
-   */
-  resting_until: number | null;
-  /**
-   * The code of the error that it rests for; null for one that is up.
-   */
-  reason: string | null;
-}
-/**
- * The models of all backends.
- */
-export interface AdminModelList {
-  object: 'list';
-  data: {
-    id: string;
-    /**
-     * The names of the backends that have it.
-     */
-    backends: string[];
-    [k: string]: unknown;
-  }[];
-}
-/**
- * The limits that all callers share. Several processes of one gateway are summed up.
- */
-export interface AdminLimitList {
-  object: 'list';
-  /**
-   * The host name of the gateway that answers: others on the same database see for themselves.
-   */
-  gateway: string;
-  data: AdminLimit[];
-}
-/**
- * A limit of the gateway, and how full it is.
- */
-export interface AdminLimit {
-  object: 'limit';
-  /**
-   * Requests that run, bytes of their bodies, open WebSockets, and bytes of their histories.
-   */
-  name: 'requests' | 'body_bytes' | 'web_sockets' | 'history_bytes';
-  /**
-   * The setting of the limit; null for one that cannot be set.
-   */
-  setting: string | null;
-  /**
-   * Of all processes.
-   */
-  used: number;
-  /**
-   * Of all processes.
-   */
-  capacity: number;
-  /**
-   * How full the fullest process is, in percent.
-   */
-  fullest_percent: number;
-}
-/**
- * The usage of a time by key, group, model or time.
- */
-export interface UsageTotalList {
-  object: 'list';
-  /**
-   * What each row of the list stands for: a key, a group, a model, or an hour, day or month.
-   */
-  by: 'key' | 'group' | 'model' | 'time';
-  total: UsageTotal;
-  data: UsageTotal[];
-  /**
-   * Whether there are more than 100.
-   */
-  has_more: boolean;
-  /**
-   * How the usage went over time: of all together, then of the first five rows, unless they are times themselves.
-   */
-  curves: UsageCurve[];
-  latencies: Latencies;
-  rejected: Rejections;
-  backends: InputOfBackends;
-}
-/**
- * What requests used together.
- */
-export interface UsageTotal {
-  /**
-   * The id of the key or the group, the name of the model, or the start of the time (ISO 8601, UTC); empty in the total of all.
-   */
-  name: string;
-  /**
-   * All requests that ended, whatever their outcome.
-   */
-  requests: number;
-  failed: number;
-  cancelled: number;
-  input_tokens: number;
-  /**
-   * Part of the input tokens.
-   */
-  cached_tokens: number;
-  /**
-   * The part of the input tokens that they are, from 0 to 1.
-   */
-  cached_share: number;
-  output_tokens: number;
-  /**
-   * In millionths of the currency unit; 0 when no prices apply.
-   */
-  cost: number;
-  /**
-   * What the cached tokens would have cost beyond their price, in millionths of the currency unit.
-   */
-  saved: number;
-  /**
-   * The time that all of them took together.
-   */
-  duration_ms: number;
-}
-export interface UsageCurve {
-  /**
-   * As in its row; null for all together.
-   */
-  name: string | null;
-  /**
-   * The latest 100 hours, days or months with requests, the oldest first.
-   */
-  data: {
-    /**
-     * As Unix time in seconds.
-     */
-    start: number;
-    requests: number;
-    /**
-     * The part of the input tokens that came from the backend's prefix cache, from 0 to 1.
-     */
-    cached_share: number;
-    /**
-     * In millionths of the currency unit.
-     */
-    cost: number;
-  }[];
-}
-/**
- * The prices in force by name or by a pattern with `*`, in the currency unit per million tokens.
- */
-export interface AdminPriceList {
-  object: 'list';
-  /**
-   * Null without PRICES_FILE.
-   */
-  currency: string | null;
-  data: OwnPrice[];
-}
-export interface OwnPrice {
-  model: string;
-  input: string;
-  /**
-   * For a million tokens of the input that were read from the cache of the backend.
-   */
-  cached_input: string;
-  /**
-   * For a million tokens of the input that were written to the cache of the backend.
-   */
-  cache_write: string;
-  /**
-   * For a million tokens of the input that are audio, where they cost something else.
-   */
-  audio_input?: string;
-  /**
-   * For a million tokens of audio that were read from the cache of the backend, where they cost something else than other audio.
-   */
-  cached_audio_input?: string;
-  output: string;
-  /**
-   * For a million tokens of the output that are audio, where they cost something else.
-   */
-  audio_output?: string;
-  /**
-   * The prices of service tiers and of long requests, where they differ.
-   */
-  tiers?: PriceTier[];
-}
-/**
- * It must have service_tier, above_tokens or both.
- */
-export interface PriceTier {
-  /**
-   * The service tier, such as flex or priority, by the name that requests and answers give it; otherwise that of requests without one.
-   */
-  service_tier?: string;
-  /**
-   * The prices are those of all tokens of a request with more input than this.
-   */
-  above_tokens?: number;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  input: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cached_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cache_write?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  audio_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cached_audio_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  output: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  audio_output?: string;
-}
-/**
- * What the gateway posts to ALERT_WEBHOOK_URL.
- */
-export interface Alert {
-  /**
-   * What has happened.
-   */
-  type: 'credits.threshold' | 'spend.threshold' | 'backend.resting' | 'store.failing';
-  /**
-   * When it was noticed, in ISO 8601.
-   */
-  timestamp: string;
-  /**
-   * The name of the machine whose gateway has noticed it.
-   */
-  gateway: string;
-  data: FundsAlertData | BackendAlertData | StoreAlertData;
-}
-/**
- * A key or a group has reached a threshold of its credits or of a spend limit.
- */
-export interface FundsAlertData {
-  account: AlertedAccount;
-  /**
-   * The highest of 80, 95 and 100 percent that is reached; 100 also when a request was refused because less was left than it could cost.
-   */
-  threshold: number;
-  /**
-   * Why: so much was used, or a request was refused because less was left than it could cost.
-   */
-  reason: 'reached' | 'refused';
-  /**
-   * How much of the credits or the limit is used, rounded down. May be more than 100.
-   */
-  used_percent: number;
-  /**
-   * What is used, as a decimal number.
-   */
-  used: string;
-  /**
-   * The spend limit, or the credits after the latest grant or adjustment, as a decimal number.
-   */
-  limit: string;
-  /**
-   * That of PRICES_FILE; null without one.
-   */
-  currency: string | null;
-  /**
-   * Of a spend limit; null for credits.
-   */
-  per: 'day' | 'week' | 'month' | null;
-  /**
-   * When the day, week or month of a spend limit ends, as a Unix time in seconds; null for credits, which need a grant.
-   */
-  opens_at: number | null;
-}
-/**
- * The key or the group.
- */
-export interface AlertedAccount {
-  /**
-   * Which of the two it is.
-   */
-  object: 'key' | 'group';
-  /**
-   * Its id.
-   */
-  id: string;
-  /**
-   * Its name.
-   */
-  name: string;
-  /**
-   * The name of the group of a key; null for a key without one, and for a group.
-   */
-  group: string | null;
-}
-/**
- * A backend has failed and is left alone for a while.
- */
-export interface BackendAlertData {
-  /**
-   * Its name in BACKENDS_FILE, or upstream.
-   */
-  backend: string;
-  /**
-   * The code of the error.
-   */
-  reason: string;
-  /**
-   * After this time a request tries it again.
-   */
-  rest_ms: number;
-}
-/**
- * The gateway cannot write its records.
- */
-export interface StoreAlertData {
-  /**
-   * The kind of the database.
-   */
-  store: 'sqlite' | 'postgres';
-}
-/**
- * The content of BACKENDS_FILE: the chat completions backends behind this gateway, and what holds for all of them.
- */
-export interface BackendList {
-  /**
-   * @minItems 1
-   * @maxItems 256
-   */
-  backends: ListedBackend[];
-  failover?: FailoverPolicy;
-  /**
-   * How long a request waits when all backends that have its model are at their max_concurrent, in milliseconds. Callers take turns. Without it, 2000.
-   */
-  queue_timeout_ms?: number;
-  /**
-   * Whether callers are told the name of the backend that answers, in the x-upstream header and in their records. Without it, they are not.
-   */
-  expose_upstream?: boolean;
-}
-/**
- * One backend.
- */
-export interface ListedBackend {
-  /**
-   * The name in logs: lower-case letters, digits, dots and hyphens. Each name once.
-   */
-  name: string;
-  /**
-   * Its base URL, with its /v1.
-   */
-  base_url: string;
-  /**
-   * The kind of backend, as in UPSTREAM_DIALECT, which is the default.
-   */
-  dialect?: string;
-  /**
-   * The environment variable with the key that the gateway sends to it. Not with AUTH_MODE=passthrough.
-   */
-  api_key_env?: string;
-  /**
-   * A file with that key, in the place of api_key_env. It is read again while the gateway runs, so the key may change.
-   */
-  api_key_file?: string;
-  /**
-   * Further headers for each request to it, such as those of a gateway in front of it. In a value ${NAME} stands for a variable of the environment, and ${file:PATH} for the content of a file, which is read again while the gateway runs.
-   */
-  headers?: Readonly<Record<string, string>>;
-  tls?: BackendTls;
-  /**
-   * The models that it has, by the names that it knows. In a name * matches any text. Without the list it gets every model.
-   *
-   * @minItems 1
-   * @maxItems 1000
-   */
-  models?: string[];
-  /**
-   * Other names for its models. They are looked up after MODEL_ALIASES.
-   */
-  aliases?: Readonly<Record<string, string>>;
-  /**
-   * Its part of the conversations, compared with the others.
-   */
-  weight?: number;
-  /**
-   * How many requests this gateway sends to it at a time. Without it there is no limit.
-   */
-  max_concurrent?: number;
-  /**
-   * How long a connection may take, in the place of CONNECT_TIMEOUT_MS.
-   */
-  connect_timeout_ms?: number;
-  /**
-   * How long its answer may take to begin, in the place of FIRST_BYTE_TIMEOUT_MS.
-   */
-  first_byte_timeout_ms?: number;
-  /**
-   * How long it may be silent within an answer, in the place of IDLE_TIMEOUT_MS.
-   */
-  idle_timeout_ms?: number;
-}
-/**
- * The certificates for its https:// address, as files in PEM format. Changed files hold for new connections.
- */
-export interface BackendTls {
-  /**
-   * The authorities whose certificates it may have, in the place of the public ones.
-   */
-  ca_file?: string;
-  /**
-   * The certificate that the gateway shows to it, with tls.key_file.
-   */
-  cert_file?: string;
-  /**
-   * The private key of tls.cert_file.
-   */
-  key_file?: string;
-}
 /**
  * The answer of the backend.
  */
@@ -1373,6 +360,47 @@ export interface PriceOfModel {
    * The prices of service tiers and of long requests, where they differ.
    */
   tiers?: PriceTier[];
+}
+/**
+ * It must have service_tier, above_tokens or both.
+ */
+export interface PriceTier {
+  /**
+   * The service tier, such as flex or priority, by the name that requests and answers give it; otherwise that of requests without one.
+   */
+  service_tier?: string;
+  /**
+   * The prices are those of all tokens of a request with more input than this.
+   */
+  above_tokens?: number;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  input: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cache_write?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_audio_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  output: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  audio_output?: string;
 }
 /**
  * The models that the key may use. With `client_version`, as Codex asks, there is also `models`.
@@ -1897,174 +925,6 @@ export interface ContextManagement {
    * With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer.
    */
   compact_threshold?: number;
-}
-/**
- * The content of DIALECTS_FILE: the operator's own kinds of backends by name, for UPSTREAM_DIALECT.
- */
-export interface OwnDialects {
-  [k: string]: OwnDialect;
-}
-/**
- * A built-in kind of backend, with differences.
- */
-export interface OwnDialect {
-  /**
-   * The built-in kind that it is based on.
-   */
-  extends:
-    | 'generic'
-    | 'openai'
-    | 'azure'
-    | 'vllm'
-    | 'sglang'
-    | 'llamacpp'
-    | 'ollama'
-    | 'lmstudio'
-    | 'deepseek'
-    | 'moonshot'
-    | 'google'
-    | 'mistral'
-    | 'groq'
-    | 'openrouter'
-    | 'together';
-  /**
-   * The header that carries the key: as a bearer in authorization, or alone in api-key or x-api-key.
-   */
-  keyHeader?: 'authorization' | 'api-key' | 'x-api-key';
-  /**
-   * The role under which developer and system text is sent.
-   */
-  systemRole?: 'developer' | 'system' | 'as-given';
-  /**
-   * Where developer and system text stands. With merged-first, what comes before everything else is one message, and what comes later is a user message in its place that says whose it is.
-   */
-  systemPlace?: 'merged-first' | 'in-place';
-  /**
-   * Whether consecutive user messages are merged.
-   */
-  userMessages?: 'merged' | 'as-given';
-  /**
-   * The message that must come between the outputs of tools and a user message.
-   */
-  afterOutputs?: 'nothing' | 'assistant';
-  /**
-   * Whether the backend is asked for a stream only where the caller wants one, or always, since it stops generating only for streams.
-   */
-  streams?: 'as-asked' | 'always';
-  /**
-   * The field for max_output_tokens.
-   */
-  tokenLimitField?: 'max_tokens' | 'max_completion_tokens';
-  /**
-   * Whether stream_options may be sent.
-   */
-  streamOptions?: boolean;
-  /**
-   * Whether the backend pads the chunks of a stream, unless stream_options.include_obfuscation is false.
-   */
-  padsChunks?: boolean;
-  /**
-   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; as-used for reasoning_content, or the field that the model has used before, in which the reasoning of others goes only then; null when there is none.
-   */
-  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | 'as-used' | null;
-  /**
-   * Whether an assistant message without reasoning must have that field too: with true each has it, with an empty text; with calls one that has tool calls, with a space.
-   */
-  reasoningAlways?: true | false | 'calls';
-  /**
-   * The reasoning efforts that the backend knows, apart from none. Others are rounded down. Null when every effort is passed on.
-   *
-   * @minItems 1
-   * @maxItems 7
-   */
-  efforts?: ReasoningEffort[] | null;
-  /**
-   * Chat fields that replace reasoning_effort, for the efforts that are named here.
-   */
-  effortFields?: {
-    none?: ChatFields;
-    minimal?: ChatFields;
-    low?: ChatFields;
-    medium?: ChatFields;
-    high?: ChatFields;
-    xhigh?: ChatFields;
-    max?: ChatFields;
-  };
-  forcedCallFields?: ChatFields1;
-  /**
-   * Whether a block in <think>, [THINK], <seed:think> or ◁think▷ at the beginning of the text is reasoning. Blocks in the tags of models that are known by name always are. With opened, the chat template has written the <think>, so that the text begins in the block.
-   */
-  thinkTags?: true | false | 'opened';
-  /**
-   * Whether an assistant message has a refusal field.
-   */
-  refusalField?: boolean;
-  foreignCallState?: CallFields;
-  /**
-   * The format of tool call ids.
-   */
-  callIds?: 'any' | 'up-to-40' | 'nine-alphanumeric';
-  /**
-   * Whether a function may be strict.
-   */
-  strictTools?: boolean;
-  /**
-   * What the backend knows of tool_choice: a list of allowed tools and a named one, only a named one, only the words none, auto and required, or nothing. A backend that does not hold a choice is offered only the tools that may be called.
-   */
-  toolChoice?: 'allowed' | 'named' | 'words' | 'ignored';
-  /**
-   * The types of response_format that the backend knows. One that knows only json_object gets a JSON Schema in the system text, and one that knows only json_schema gets the schema of any object for json_object.
-   */
-  schemaForm?: 'both' | 'json_schema' | 'json_object';
-  /**
-   * Other names of service tiers, by the name in the request.
-   */
-  serviceTiers?: Readonly<Record<string, string>>;
-  /**
-   * Whether the backend takes images by URL, or only as data.
-   */
-  imageForm?: 'data-or-url' | 'data';
-  /**
-   * How files are sent: in a file part with their data (or their URL in its place), in a document_url part, or not at all.
-   */
-  fileForm?: 'data' | 'data-or-url' | 'document-url' | 'none';
-  /**
-   * How audio is sent: in an input_audio part as an object or as text, or in an audio_url part.
-   */
-  audioForm?: 'object' | 'text' | 'url';
-  /**
-   * Where the backend counts the input tokens of a chat request: the path from the base URL, and the field of its answer. Null when it does not.
-   */
-  inputCounter?: {
-    path: string;
-    field: string;
-  } | null;
-  /**
-   * The optional chat fields that are passed on.
-   *
-   * @maxItems 6
-   */
-  optionalFields?: (
-    'reasoning_effort' | 'verbosity' | 'service_tier' | 'prompt_cache_key' | 'safety_identifier' | 'user'
-  )[];
-  /**
-   * The parameters beyond the Responses format that are passed on as they are, such as top_k. Never what the gateway writes itself, and never another model or several answers.
-   *
-   * @maxItems 100
-   */
-  parameters?: string[];
-  /**
-   * As parameters, but not for keys with funds or limits: what makes the model read or write more than is reserved, costs extra or names another model, such as modalities.
-   *
-   * @maxItems 100
-   */
-  unboundedParameters?: string[];
-}
-/**
- * Fields for the first tool call of an assistant message that has no state of this backend, because another model made it.
- */
-export interface CallFields {
-  extra_content?: ChatFields;
 }
 /**
  * The body of every error reply.
@@ -2706,6 +1566,35 @@ export interface OwnGroup {
     this_month: number;
   };
 }
+export interface OwnPrice {
+  model: string;
+  input: string;
+  /**
+   * For a million tokens of the input that were read from the cache of the backend.
+   */
+  cached_input: string;
+  /**
+   * For a million tokens of the input that were written to the cache of the backend.
+   */
+  cache_write: string;
+  /**
+   * For a million tokens of the input that are audio, where they cost something else.
+   */
+  audio_input?: string;
+  /**
+   * For a million tokens of audio that were read from the cache of the backend, where they cost something else than other audio.
+   */
+  cached_audio_input?: string;
+  output: string;
+  /**
+   * For a million tokens of the output that are audio, where they cost something else.
+   */
+  audio_output?: string;
+  /**
+   * The prices of service tiers and of long requests, where they differ.
+   */
+  tiers?: PriceTier[];
+}
 export interface OwnUsage {
   requests: number;
   failed: number;
@@ -2724,219 +1613,6 @@ export interface OwnUsage {
    * Part of the output tokens.
    */
   reasoning_tokens: number;
-}
-/**
- * The content of MODELS_FILE: what the operator says of each model.
- */
-export interface ModelTable {
-  /**
-   * The settings by model name, or by a pattern in which * matches any text.
-   */
-  models: {
-    [k: string]: ModelSettings;
-  };
-}
-export interface ModelSettings {
-  defaults?: ModelParameters;
-  overrides?: ModelParameters;
-  /**
-   * How many tokens of input and output the model takes together.
-   */
-  context_window?: number;
-  /**
-   * The kinds of input that the model takes.
-   *
-   * @minItems 1
-   */
-  input?: InputKind[];
-  media?: ModelMedia;
-  /**
-   * The reasoning efforts that the model knows, the lowest first. Other efforts of a request are rounded down to one of them.
-   *
-   * @minItems 1
-   */
-  efforts?: ReasoningEffort[];
-}
-/**
- * Parameters of the Responses format, and those that the dialect lists beyond it, such as top_k. Defaults are for requests that leave them out, and overrides replace what a request says.
- */
-export interface ModelParameters {
-  temperature?: number;
-  top_p?: number;
-  presence_penalty?: number;
-  frequency_penalty?: number;
-  /**
-   * For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.
-   */
-  max_output_tokens?: number;
-  max_tool_calls?: number;
-  parallel_tool_calls?: boolean;
-  reasoning?: {
-    effort?: ReasoningEffort;
-    summary?: 'auto' | 'concise' | 'detailed';
-  };
-  service_tier?: 'auto' | 'default' | 'flex';
-  text?: {
-    verbosity?: 'low' | 'medium' | 'high';
-  };
-}
-/**
- * How many tokens of input a medium of each kind counts at most. Keys with credits, a spend limit or tokens per minute can send no other kinds.
- */
-export interface ModelMedia {
-  image?: MediumTokens;
-  audio?: MediumTokens;
-  video?: MediumTokens;
-  file?: MediumTokens;
-}
-export interface MediumTokens {
-  /**
-   * The tokens of one unit: a tile of an image (the whole image without unit_pixels), a second of audio or video, a page of a file.
-   */
-  unit_tokens: number;
-  /**
-   * The most units that one medium has for the backend. They count where nobody can see how many there are: by URL, in a file or a film. Without it such a medium is refused.
-   */
-  max_units?: number;
-  /**
-   * The tokens that each medium counts beside its units.
-   */
-  base_tokens?: number;
-  /**
-   * The width and height of a tile of an image.
-   */
-  unit_pixels?: number;
-  /**
-   * The tokens of an image that is sent with the detail low.
-   */
-  low_detail_tokens?: number;
-}
-/**
- * What this server is, with links.
- */
-export interface Landing {
-  name: string;
-  version: string;
-  description: string;
-  /**
-   * The base URL for clients of the Responses API and of chat completions.
-   */
-  base_url: string;
-  /**
-   * The model that the operator recommends; null when there is none.
-   */
-  default_model: string | null;
-  /**
-   * Whether the embedded demo backend answers instead of a model.
-   */
-  demo: boolean;
-  links: {
-    [k: string]: string;
-  };
-}
-export interface Health {
-  status: 'ok';
-}
-export interface Readiness {
-  status: 'ready' | 'not ready';
-  checks: {
-    /**
-     * False while the gateway drains.
-     */
-    accepting: boolean;
-    /**
-     * False while clients have all connections that the limit of open files allows, or no file can be opened.
-     */
-    connections: boolean;
-    /**
-     * Whether a record can be written.
-     */
-    store: boolean;
-    /**
-     * False when the database belongs to another GATEWAY_SECRET, so that no key would be found.
-     */
-    secret: boolean;
-    /**
-     * False while every backend rests after failures.
-     */
-    backend: boolean;
-  };
-  /**
-   * How many backends there are by their state, as this process has seen them. If the name of one has several addresses, each of them counts.
-   */
-  backends: {
-    up: number;
-    /**
-     * Their rest is over, and the next request tries them.
-     */
-    trial: number;
-    /**
-     * They have failed and are left alone for a while.
-     */
-    resting: number;
-    /**
-     * They are no longer in BACKENDS_FILE, and their last requests run.
-     */
-    draining: number;
-  };
-}
-/**
- * The content of PRICES_FILE: the price of each model, in the currency unit per million tokens. Prices are strings, because a JSON number is a float.
- */
-export interface PriceTable {
-  /**
-   * The name of the currency unit.
-   */
-  currency: string;
-  /**
-   * The time zone of the days, weeks and months of spend limits, UTC by default. A change takes effect at the next start.
-   */
-  time_zone?: string;
-  /**
-   * The prices by model name, or by a pattern in which * matches any text.
-   */
-  models: {
-    [k: string]: ModelPrice;
-  };
-}
-/**
- * The price of a million tokens.
- */
-export interface ModelPrice {
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  input: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cached_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cache_write?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  audio_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  cached_audio_input?: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  output: string;
-  /**
-   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
-   */
-  audio_output?: string;
-  /**
-   * Other prices of the model: those of a service tier, those of long requests, or both.
-   *
-   * @maxItems 32
-   */
-  tiers?: PriceTier[];
 }
 /**
  * The durable record of one request, as GET /api/v1/requests/{id} shows it. Holds no prompt and no completion.
@@ -3030,198 +1706,6 @@ export interface AdminRequestList {
   has_more: boolean;
 }
 /**
- * The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.
- */
-export interface Settings {
-  /**
-   * The address to listen on. Other machines can reach every address that is not a loopback address.
-   */
-  HOST: string;
-  /**
-   * The TCP port to listen on; 0 takes any free one.
-   */
-  PORT: number;
-  /**
-   * The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.
-   */
-  PUBLIC_BASE_URL?: string;
-  /**
-   * Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).
-   *
-   * @maxItems 1000
-   */
-  ALLOWED_HOSTS: string[];
-  /**
-   * The proxies in front that are trusted for the address and the host of the caller: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is trusted.
-   */
-  TRUST_PROXY: string;
-  /**
-   * The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.
-   *
-   * @maxItems 1000
-   */
-  CORS_ORIGINS: string[];
-  /**
-   * The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.
-   */
-  UPSTREAM_BASE_URL?: string;
-  /**
-   * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in. UPSTREAM_API_KEY_FILE is read again while the gateway runs, so the key may change.
-   */
-  UPSTREAM_API_KEY?: string;
-  /**
-   * Further headers for each request to the backend, as a JSON object. In a value ${NAME} stands for a variable of the environment, and ${file:PATH} for the content of a file, which is read again while the gateway runs.
-   */
-  UPSTREAM_HEADERS?: Readonly<Record<string, string>>;
-  /**
-   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
-   */
-  UPSTREAM_DIALECT: string;
-  /**
-   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on backends shows it. SIGHUP reads it again.
-   */
-  BACKENDS_FILE?: string;
-  /**
-   * A JSON file with your own kinds of backends. Each one extends a built-in kind.
-   */
-  DIALECTS_FILE?: string;
-  /**
-   * Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.
-   */
-  MODEL_ALIASES: Readonly<Record<string, string>>;
-  /**
-   * A JSON file with defaults and overrides of parameters for each model, what the model takes and how many tokens its media count, as the guide on backends shows it. SIGHUP reads it again.
-   */
-  MODELS_FILE?: string;
-  /**
-   * The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.
-   */
-  DEFAULT_MODEL_ID?: string;
-  /**
-   * More paths that are passed on to the backend unchanged, with everything below them, separated by commas.
-   *
-   * @maxItems 64
-   */
-  PASSTHROUGH_PATHS: string[];
-  AUTH_MODE: AuthMode;
-  /**
-   * The keys that AUTH_MODE=static accepts, separated by commas or white space. A line of API_KEYS_FILE that begins with # is a comment. SIGHUP reads that file again.
-   *
-   * @maxItems 10000
-   */
-  API_KEYS: string[];
-  /**
-   * The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.
-   */
-  ADMIN_TOKEN?: string;
-  /**
-   * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
-   */
-  PRICES_FILE?: string;
-  /**
-   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
-   */
-  DEFAULT_MAX_OUTPUT_TOKENS: number;
-  /**
-   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.
-   */
-  DUPLICATE_STATUS: 409 | 200 | 202;
-  /**
-   * The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.
-   */
-  DATABASE_URL: string;
-  /**
-   * The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.
-   */
-  WORKERS: number;
-  /**
-   * The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.
-   */
-  GATEWAY_SECRET?: string;
-  /**
-   * The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.
-   */
-  GATEWAY_SECRET_PREVIOUS?: string;
-  /**
-   * How long a record is kept after its request has ended, in days.
-   */
-  RECORD_RETENTION_DAYS: number;
-  /**
-   * How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.
-   */
-  DRAIN_DELAY_MS: number;
-  /**
-   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
-   */
-  DRAIN_TIMEOUT_MS: number;
-  HOSTED_TOOLS: HostedToolsPolicy;
-  HISTORY: HistoryPolicy;
-  IMAGE_URLS: ImageUrlPolicy;
-  REASONING_OUTPUT: ReasoningOutput;
-  /**
-   * The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.
-   */
-  COMPACTION_MODEL?: string;
-  /**
-   * How long this process remembers a response and its items, for clients that continue it by previous_response_id or refer to its items (item_reference), in seconds. They are in memory only, each for its own caller. 0 remembers nothing. It needs WORKERS=1, since another process does not know them.
-   */
-  ITEM_MEMORY_TTL_S: number;
-  /**
-   * The largest request body after decompression, in bytes.
-   */
-  MAX_BODY_BYTES: number;
-  /**
-   * The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.
-   */
-  MAX_BODY_BYTES_IN_FLIGHT: number;
-  /**
-   * The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.
-   */
-  MAX_CONCURRENT_REQUESTS: number;
-  /**
-   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on guarantees and limits describes.
-   */
-  CALLER_SHARE: number;
-  /**
-   * The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.
-   */
-  MAX_WEBSOCKETS: number;
-  /**
-   * How long a connection to the backend may take, in milliseconds.
-   */
-  CONNECT_TIMEOUT_MS: number;
-  /**
-   * How long the backend may take to begin its answer, in milliseconds.
-   */
-  FIRST_BYTE_TIMEOUT_MS: number;
-  /**
-   * How long the backend may be silent in the middle of its answer, in milliseconds.
-   */
-  IDLE_TIMEOUT_MS: number;
-  LOG_LEVEL: LogLevel;
-  LOG_FORMAT: LogFormat;
-  /**
-   * The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.
-   */
-  METRICS_TOKEN?: string;
-  /**
-   * A TCP port that serves /metrics alone; they are then not served beside the API. It is opened on HOST with METRICS_TOKEN, and on 127.0.0.1 without it. 0 takes any free port.
-   */
-  METRICS_PORT?: number;
-  /**
-   * Where alerts are posted, as the guide on operation says: https:// anywhere, or http:// to a private address.
-   */
-  ALERT_WEBHOOK_URL?: string;
-  /**
-   * The secret that signs alerts: whsec_ and at least 24 random bytes in base64. Required with ALERT_WEBHOOK_URL.
-   */
-  ALERT_WEBHOOK_SECRET?: string;
-  /**
-   * The kind of environment. With production only the command demo starts the demo backend.
-   */
-  NODE_ENV?: string;
-}
-/**
  * The usage of a caller's requests, as GET /api/v1/usage shows it: one entry per span of UTC time and model in which requests ended, oldest first.
  */
 export interface UsageList {
@@ -3230,6 +1714,143 @@ export interface UsageList {
   latencies: Latencies;
   rejected: Rejections;
   backends: InputOfBackends;
+}
+/**
+ * The requests to one model that ended in one hour, day or month.
+ */
+export interface UsageOfModel {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut to the requested range.
+   */
+  start: number;
+  /**
+   * `(others)` for all models together that a caller names beyond 250 in an hour.
+   */
+  model: string;
+  /**
+   * All requests that ended, whatever their outcome.
+   */
+  requests: number;
+  failed: number;
+  cancelled: number;
+  input_tokens: number;
+  /**
+   * Part of the input tokens.
+   */
+  cached_tokens: number;
+  /**
+   * Part of the input tokens, and none of the cached ones.
+   */
+  cache_write_tokens: number;
+  /**
+   * The part of the input tokens that the cached ones are, from 0 to 1.
+   */
+  cached_share: number;
+  output_tokens: number;
+  /**
+   * Part of the output tokens.
+   */
+  reasoning_tokens: number;
+  /**
+   * In millionths of the currency unit; 0 when no prices apply.
+   */
+  cost: number;
+  /**
+   * What the cached tokens would have cost beyond their price, in millionths of the currency unit.
+   */
+  saved: number;
+  /**
+   * The total time of these requests, from acceptance to the end.
+   */
+  duration_ms: number;
+}
+export interface Latency {
+  /**
+   * The beginning of the hour, day or month in which the requests ended, as Unix time in seconds; null for all of the time together.
+   */
+  start: number | null;
+  /**
+   * Null for all models together.
+   */
+  model: string | null;
+  /**
+   * From the head of a streaming request to the first output of the backend; null where there was none.
+   */
+  first_token: Percentiles | null;
+  /**
+   * From the head of a request to the end of its reply.
+   */
+  duration: Percentiles | null;
+}
+export interface Percentiles {
+  /**
+   * Of how many requests.
+   */
+  count: number;
+  /**
+   * Half of the requests took no longer. It is at most 5 % off, as is the other one.
+   */
+  p50_ms: number;
+  /**
+   * 19 of 20 requests took no longer.
+   */
+  p95_ms: number;
+}
+export interface Rejection {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds.
+   */
+  start: number;
+  /**
+   * Null if the request was refused before its model was known, or names one that has not answered.
+   */
+  model: string | null;
+  /**
+   * The code of the error.
+   */
+  code: string;
+  /**
+   * How many requests were refused with it.
+   */
+  count: number;
+}
+export interface InputOfBackend {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds.
+   */
+  start: number;
+  /**
+   * Null for models beyond the first thousand of a process.
+   */
+  model: string | null;
+  /**
+   * Its name in BACKENDS_FILE.
+   */
+  backend: string;
+  /**
+   * As the backend reported them.
+   */
+  input_tokens: number;
+  /**
+   * Part of the input tokens.
+   */
+  cached_tokens: number;
+  /**
+   * The part of the input tokens that the cached ones are, from 0 to 1.
+   */
+  cached_share: number;
+  /**
+   * Part of the input tokens: some backend had read them in the turn before, with the same words before them. Keeping each conversation at its backend could reach so many.
+   */
+  reachable_tokens: number;
+  /**
+   * Turns that this backend answered although another one had read the turn before.
+   */
+  moved_turns: number;
+  /**
+   * What the cached tokens would have cost beyond their price, in millionths of the currency unit. What an older version of the gateway has served is not in it.
+   */
+  saved: number;
 }
 /**
  * A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Backends, BackendState } from '../backend/backends.ts';
 import type { Identity } from '../core/ids.ts';
 import type { Store, StoreLog } from '../core/books/store.ts';
-import type { Health, Readiness } from '../contract/types.ts';
+import type { Health, Readiness } from '../contract/operator-types.ts';
 import { canOpenFile, type ConnectionLimit } from './connections.ts';
 import type { RunningRequests } from '../requests/running.ts';
 

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Admission } from '../accounts/admission.ts';
 import type { KnownRefusals } from '../backend/refused-fields.ts';
-import type { AdminBackend } from '../contract/types.ts';
+import type { AdminBackend } from '../contract/operator-types.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
 import type { Identity, NewUniquePart } from '../core/ids.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { AdminLimit } from '../../src/contract/types.ts';
+import type { AdminLimit } from '../../src/contract/operator-types.ts';
 import { createLoad } from '../../src/access/load.ts';
 import { describeLimits, joinLimits } from '../../src/admin/limits.ts';
 import { compileSchema } from '../support/schemas.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import type { AdminGroup, AdminKey, IssuedKey } from '../../src/contract/types.ts';
+import type { AdminGroup, AdminKey, IssuedKey } from '../../src/contract/operator-types.ts';
 import { openStore } from '../../src/store/open.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { UsageTotalList } from '../../src/contract/types.ts';
+import type { UsageTotalList } from '../../src/contract/operator-types.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createAlerts, type Alerts, type AlertsOptions } from '../../src/alerts/alerts.ts';
-import type { Alert } from '../../src/contract/types.ts';
+import type { Alert } from '../../src/contract/operator-types.ts';
 import { DAY_MS } from '../../src/core/time.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { KeyId } from '../../src/contract/ids.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import alertSchema from '../../schemas/alert.json' with { type: 'json' };
 import { openWebhook } from '../../src/alerts/webhook.ts';
-import type { Alert } from '../../src/contract/types.ts';
+import type { Alert } from '../../src/contract/operator-types.ts';
 import { BLOCKS } from '../docs/documents.ts';
 import { blocksRunAs } from '../docs/blocks.ts';
 import { freePort } from '../support/free-port.ts';

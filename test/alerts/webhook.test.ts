@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { openWebhook, type Webhook, type WebhookOptions } from '../../src/alerts/webhook.ts';
-import type { Alert } from '../../src/contract/types.ts';
+import type { Alert } from '../../src/contract/operator-types.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { useRealSockets } from '../support/real-sockets.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { IssuedKey } from '../../src/contract/types.ts';
+import type { IssuedKey } from '../../src/contract/operator-types.ts';
 import { run } from '../support/cli.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';

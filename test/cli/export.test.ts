@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { AdminKey } from '../../src/contract/types.ts';
+import type { AdminKey } from '../../src/contract/operator-types.ts';
 import { connectStore } from '../../src/store/open.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { AdminGroup, AdminKey } from '../../src/contract/types.ts';
+import type { AdminGroup, AdminKey } from '../../src/contract/operator-types.ts';
 import { connectStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/core/books/store.ts';
 import { run, type Printed } from '../support/cli.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { AdminKey, IssuedKey } from '../../src/contract/types.ts';
+import type { AdminKey, IssuedKey } from '../../src/contract/operator-types.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { connectStore } from '../../src/store/open.ts';
 import { run, type Printed } from '../support/cli.ts';

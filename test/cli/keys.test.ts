@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { connectStore } from '../../src/store/open.ts';
-import type { AdminKey, IssuedKey } from '../../src/contract/types.ts';
+import type { AdminKey, IssuedKey } from '../../src/contract/operator-types.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { takeSecret } from '../../src/config/gateway-secret.ts';
 import { locateDatabase } from '../../src/store/database-url.ts';
 import { readMarking } from '../../src/store/secret-mark.ts';
-import type { AdminKey } from '../../src/contract/types.ts';
+import type { AdminKey } from '../../src/contract/operator-types.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { createTestDatabase, findPostgres } from '../support/postgres.ts';
 import { newRequestId } from '../support/records.ts';

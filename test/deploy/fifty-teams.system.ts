@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AdminGroup, Alert } from '../../src/contract/types.ts';
+import type { AdminGroup, Alert } from '../../src/contract/operator-types.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { ROOT } from '../docs/documents.ts';

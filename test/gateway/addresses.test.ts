@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import type { AdminBackend, AdminBackendList } from '../../src/contract/types.ts';
+import type { AdminBackend, AdminBackendList } from '../../src/contract/operator-types.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Alert } from '../../src/contract/types.ts';
+import type { Alert } from '../../src/contract/operator-types.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -8,7 +8,7 @@ import { createGateway, readConfig, type Gateway } from '../../src/gateway.ts';
 import { openWithSecret } from '../../src/config/gateway-secret.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/core/books/store.ts';
-import type { IssuedKey } from '../../src/contract/types.ts';
+import type { IssuedKey } from '../../src/contract/operator-types.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

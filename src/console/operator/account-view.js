@@ -6,7 +6,7 @@ import { openForm } from './form.js';
 import { showPagedList } from './paged-list.js';
 import { showSecret } from './secret.js';
 
-/** @import { AdminKey, IssuedKey, LedgerItem } from '../../contract/types.ts' */
+/** @import { AdminKey, IssuedKey, LedgerItem } from '../../contract/operator-types.ts' */
 /** @import { Fact } from '../dom.js' */
 /** @import { Account } from './accounts.js' */
 /** @import { Page } from './main.js' */

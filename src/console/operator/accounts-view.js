@@ -8,7 +8,7 @@ import { showPagedList } from './paged-list.js';
 import { showSecret } from './secret.js';
 import { accountsOf } from './suggest.js';
 
-/** @import { AdminGroup, AdminKey, IssuedKey } from '../../contract/types.ts' */
+/** @import { AdminGroup, AdminKey, IssuedKey } from '../../contract/operator-types.ts' */
 /** @import { Account } from './accounts.js' */
 /** @import { Page } from './main.js' */
 /** @import { Column } from './table.js' */

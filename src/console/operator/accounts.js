@@ -5,7 +5,7 @@ import { formatAmount, formatCount, inWords } from '../format.js';
 import { accountsOf } from './suggest.js';
 import { toField, toSeconds } from './times.js';
 
-/** @import { AdminGroup, AdminKey } from '../../contract/types.ts' */
+/** @import { AdminGroup, AdminKey } from '../../contract/operator-types.ts' */
 /** @import { Fact } from '../dom.js' */
 /** @import { Field, Values } from './form.js' */
 /** @import { Page } from './main.js' */

@@ -5,7 +5,7 @@ import { formatCount } from '../format.js';
 import { showLive } from './live.js';
 import { createTable } from './table.js';
 
-/** @import { AdminBackend, AdminLimit } from '../../contract/types.ts' */
+/** @import { AdminBackend, AdminLimit } from '../../contract/operator-types.ts' */
 /** @import { Page } from './main.js' */
 /** @import { Column } from './table.js' */
 

@@ -3,7 +3,7 @@ import { priceRows } from '../format.js';
 import { showLive } from './live.js';
 import { createTable } from './table.js';
 
-/** @import { AdminPriceList } from '../../contract/types.ts' */
+/** @import { AdminPriceList } from '../../contract/operator-types.ts' */
 /** @import { Page } from './main.js' */
 
 const EVERY_MS = 10_000;

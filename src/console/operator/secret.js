@@ -1,7 +1,7 @@
 import { copy, element } from '../dom.js';
 import { openDialog } from './form.js';
 
-/** @import { IssuedKey } from '../../contract/types.ts' */
+/** @import { IssuedKey } from '../../contract/operator-types.ts' */
 
 /** Shows the secret of a key, which no later page can. @type {(title: string, issued: IssuedKey) => void} */
 export function showSecret(title, { name, secret }) {

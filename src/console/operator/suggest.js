@@ -2,7 +2,7 @@
 
 import { isAbort, toFailure } from '../client.js';
 
-/** @import { UsageTotalList } from '../../contract/types.ts' */
+/** @import { UsageTotalList } from '../../contract/operator-types.ts' */
 /** @import { Page } from './main.js' */
 
 /** @typedef {(text: string) => Promise<readonly string[]>} Suggest Returns names with this text in them. */

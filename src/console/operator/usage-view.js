@@ -9,7 +9,7 @@ import { showLive } from './live.js';
 import { nameLink, nameOf } from './names.js';
 import { createTable } from './table.js';
 
-/** @import { UsageTotal, UsageTotalList } from '../../contract/types.ts' */
+/** @import { UsageTotal, UsageTotalList } from '../../contract/operator-types.ts' */
 /** @import { Field } from './form.js' */
 /** @import { Page } from './main.js' */
 /** @import { Per } from '../usage-sums.js' */

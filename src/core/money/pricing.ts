@@ -1,5 +1,6 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
-import type { ModelPrice, OwnPrice, PriceTable, PriceTier, Usage } from '../../contract/types.ts';
+import type { ModelPrice, PriceTable } from '../../contract/operator-types.ts';
+import type { OwnPrice, PriceTier, Usage } from '../../contract/types.ts';
 import type { Reported } from '../reply/usage.ts';
 import { UTC } from '../time.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';

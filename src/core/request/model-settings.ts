@@ -1,5 +1,6 @@
 import { isKnownParameter } from '../../contract/known-parameters.ts';
-import type { CreateResponse, ModelSettings } from '../../contract/types.ts';
+import type { ModelSettings } from '../../contract/operator-types.ts';
+import type { CreateResponse } from '../../contract/types.ts';
 import { isObject } from '../json.ts';
 import { roundEffort } from './efforts.ts';
 

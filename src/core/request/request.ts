@@ -1,7 +1,6 @@
+import type { HistoryPolicy, HostedToolsPolicy } from '../../contract/operator-types.ts';
 import type {
   CreateResponse,
-  HistoryPolicy,
-  HostedToolsPolicy,
   InputCustomToolCallOutput,
   InputFunctionCallOutput,
   InputItem,

@@ -1,8 +1,8 @@
+import type { HostedToolsPolicy } from '../../contract/operator-types.ts';
 import type {
   CreateResponse,
   CustomTool,
   FunctionTool,
-  HostedToolsPolicy,
   LocalShellTool,
   NamespaceTool,
   ApplyPatchTool,

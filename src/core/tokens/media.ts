@@ -1,4 +1,4 @@
-import type { MediumTokens, ModelMedia } from '../../contract/types.ts';
+import type { MediumTokens, ModelMedia } from '../../contract/operator-types.ts';
 import { imageSizeOf, secondsOf } from './media-headers.ts';
 
 export type MediumKind = keyof ModelMedia;

@@ -1,6 +1,6 @@
 /** The last credits of a group, for which many keys race at three gateways on one PostgreSQL. */
 import { expect } from 'chai';
-import type { AdminGroup, IssuedKey, Ledger } from '../../../src/contract/types.ts';
+import type { AdminGroup, IssuedKey, Ledger } from '../../../src/contract/operator-types.ts';
 import { checkDatabase } from '../../../src/store/maintenance.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
 import { answer } from '../../records/chunks.ts';

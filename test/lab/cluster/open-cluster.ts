@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { GroupId, KeyId } from '../../../src/contract/ids.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
-import type { AdminGroup, CreateGroup, IssuedKey } from '../../../src/contract/types.ts';
+import type { AdminGroup, CreateGroup, IssuedKey } from '../../../src/contract/operator-types.ts';
 import { callerOf, type Caller, type expectRecord } from '../../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../../support/gateway-process.ts';

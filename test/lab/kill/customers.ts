@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
-import type { IssuedKey } from '../../../src/contract/types.ts';
+import type { IssuedKey } from '../../../src/contract/operator-types.ts';
 import { callerOf, type Caller } from '../../records/caller.ts';
 import { callerBy } from '../../records/web-socket-caller.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';

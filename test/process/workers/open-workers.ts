@@ -14,7 +14,7 @@ import { text } from 'node:stream/consumers';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
-import type { IssuedKey } from '../../../src/contract/types.ts';
+import type { IssuedKey } from '../../../src/contract/operator-types.ts';
 import { TEST_KEY } from '../../support/gateway.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../../support/gateway-process.ts';
 import { until } from '../../support/time.ts';

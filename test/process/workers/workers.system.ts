@@ -10,8 +10,8 @@ import type {
   AdminBackendList,
   AdminLimit,
   AdminLimitList,
-  RequestRecord,
-} from '../../../src/contract/types.ts';
+} from '../../../src/contract/operator-types.ts';
+import type { RequestRecord } from '../../../src/contract/types.ts';
 import { answer, stream, text } from '../../records/chunks.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';
 import { readExposition, sumOf, type Family } from '../../support/exposition.ts';
