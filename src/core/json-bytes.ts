@@ -20,89 +20,22 @@ const MAX_STRING_BYTES = 2048;
 const PLAIN = /^"[ !#-[\]-~]*"$/;
 
 /**
- * Yields the fields of the object that begins at or after `start`, repeated ones included. Yields
- * none for any other value. Bytes that are not JSON yield whatever looks like a field.
+ * Returns the fields of the object that begins at or after `start`, repeated ones included; none of a list. After what is not JSON
+ * nothing is read.
  */
-export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
-  let depth = 0;
-  let isNameNext = false;
-  let name: string | undefined;
-  let nameStart = start;
-  let valueStart = start;
-  for (let at = start; at < bytes.length; at++) {
-    switch (bytes[at]) {
-      case 0x22: {
-        // "
-        const opening = at;
-        at = endOfString(bytes, at + 1);
-        if (isNameNext) {
-          name = readString(bytes.subarray(opening, at + 1));
-          nameStart = opening;
-        }
-        isNameNext = false;
-        break;
-      }
-      case 0x7b: // {
-        depth++;
-        isNameNext = depth === 1;
-        break;
-      case 0x5b: // [
-        depth++;
-        if (depth === 1) return;
-        break;
-      case 0x3a: // :
-        if (depth === 1) valueStart = at + 1;
-        break;
-      case 0x2c: // ,
-        if (depth !== 1) break;
-        yield { name, nameStart, ...trimmed(bytes, valueStart, at) };
-        isNameNext = true;
-        break;
-      case 0x7d: // }
-      case 0x5d: // ]
-        depth--;
-        if (depth > 0) break;
-        // An empty object has no name.
-        if (!isNameNext) yield { name, nameStart, ...trimmed(bytes, valueStart, at) };
-        return;
-      default:
-    }
-  }
-}
-
-/** Yields the index of each item of the list that begins at or after `start`; none elsewhere. */
-export function* itemsIn(bytes: Buffer, start: number): Generator<number> {
-  let depth = 0;
-  let isItemNext = false;
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (isItemNext && !isSpace(byte)) {
-      isItemNext = false;
-      if (byte !== 0x5d) yield at;
-    }
-    switch (byte) {
-      case 0x22: // "
-        at = endOfString(bytes, at + 1);
-        break;
-      case 0x7b: // {
-        if (depth === 0) return;
-        depth++;
-        break;
-      case 0x5b: // [
-        depth++;
-        isItemNext = depth === 1;
-        break;
-      case 0x2c: // ,
-        isItemNext = depth === 1;
-        break;
-      case 0x7d: // }
-      case 0x5d: // ]
-        depth--;
-        if (depth === 0) return;
-        break;
-      default:
-    }
-  }
+export function fieldsOf(bytes: Buffer, start: number): readonly Field[] {
+  const fields: Field[] = [];
+  let opening = start;
+  // A byte order mark may come first.
+  while (opening < bytes.length && bytes[opening] !== 0x7b && bytes[opening] !== 0x5b) opening++;
+  readFields(bytes, opening, (name, at, nameStart) => {
+    const next = endOfValue(bytes, at);
+    let end = next;
+    while (isSpace(bytes[end - 1])) end--;
+    fields.push({ name, nameStart, start: at, end });
+    return next;
+  });
+  return fields;
 }
 
 /** Reads the value that begins at this place, and returns where it ends. */
@@ -115,14 +48,14 @@ type ReadValue = (at: number) => number;
 export function readFields(
   bytes: Buffer,
   start: number,
-  readField: (name: string | undefined, at: number) => number,
+  readField: (name: string | undefined, at: number, nameStart: number) => number,
 ): number {
   if (bytes[start] !== 0x7b && bytes[start] !== 0x2c) return endOfValue(bytes, start);
   return readSeries(bytes, start + 1, 0x22, (nameStart) => {
     const nameEnd = endOfString(bytes, nameStart + 1) + 1;
     const colon = afterSpace(bytes, nameEnd);
     if (bytes[colon] !== 0x3a) return bytes.length;
-    return readField(readString(bytes.subarray(nameStart, nameEnd)), afterSpace(bytes, colon + 1));
+    return readField(readString(bytes.subarray(nameStart, nameEnd)), afterSpace(bytes, colon + 1), nameStart);
   });
 }
 
@@ -212,12 +145,4 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
     copied = end;
   }
   return Buffer.concat([...pieces, bytes.subarray(copied)]);
-}
-
-function trimmed(bytes: Buffer, from: number, to: number): { readonly start: number; readonly end: number } {
-  let start = from;
-  let end = to;
-  while (start < end && isSpace(bytes[start])) start++;
-  while (end > start && isSpace(bytes[end - 1])) end--;
-  return { start, end };
 }

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
-import { fieldsOf, itemsIn, readString, type Edit, type Field } from '../../core/json-bytes.ts';
+import { endOfValue, fieldsOf, readItems, readString, type Edit, type Field } from '../../core/json-bytes.ts';
 import {
   checkField,
   FIELDS_OF_FUNCTION,
@@ -119,12 +119,13 @@ function checkItems(
   if (body[start] === 'n'.charCodeAt(0)) return;
   if (body[start] !== '['.charCodeAt(0)) throw refusedTool(name);
   let index = 0;
-  for (const itemStart of itemsIn(body, start)) {
+  readItems(body, start, (itemStart) => {
     const path = `${name}[${index}]`;
     if (body[itemStart] !== '{'.charCodeAt(0)) throw refusedTool(path);
     check(fieldsOf(body, itemStart), path);
     index += 1;
-  }
+    return endOfValue(body, itemStart);
+  });
 }
 
 /** Whether the client wants the usage chunk at the end of a stream. */
@@ -150,7 +151,7 @@ export function editsOf(body: Buffer, fields: UnderstoodFields, changes: BodyCha
   return edits;
 }
 
-/** Returns the edits that replace an alias in the top-level `model`, even of invalid JSON. */
+/** Returns the edits that replace an alias in the top-level `model`, up to the first mistake in the JSON. */
 export function modelEdits(body: Buffer, aliases: ReadonlyMap<string, string>): readonly Edit[] {
   const edits: Edit[] = [];
   for (const { name, start, end } of fieldsOf(body, 0)) {
@@ -163,7 +164,7 @@ export function modelEdits(body: Buffer, aliases: ReadonlyMap<string, string>): 
 function usageEdit(body: Buffer, options: Field | undefined): Edit {
   if (options === undefined) return insert(body.indexOf('{') + 1, '"stream_options":{"include_usage":true},');
   if (!isObjectAt(body, options)) return replace(options, '{"include_usage":true}');
-  const inner = [...fieldsOf(body, options.start)];
+  const inner = fieldsOf(body, options.start);
   const given = inner.findLast(({ name }) => name === 'include_usage');
   if (given !== undefined) return replace(given, 'true');
   return insert(options.start + 1, `"include_usage":true${inner.length === 0 ? '' : ','}`);
