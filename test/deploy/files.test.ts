@@ -24,9 +24,9 @@ describe('compose.yaml', () => {
 
   it('is what the specification of Compose allows', () => {
     // It is of an older form of JSON Schema. Apart from these two names that makes no difference here.
-    const schema: Schema = JSON.parse(JSON.stringify(composeSchema), (name, value) =>
+    const schema = JSON.parse(JSON.stringify(composeSchema), (name, value) =>
       (name === '$schema' || name === 'id') && typeof value === 'string' ? undefined : value,
-    );
+    ) as Schema;
     const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema);
     validate(compose);
     expect(

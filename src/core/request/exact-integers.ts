@@ -1,12 +1,14 @@
 import { isKnownParameter } from '../../contract/known-parameters.ts';
 import type { CreateResponse } from '../../contract/types.ts';
-import { isList, isObject, QUOTE } from '../json.ts';
-import { fieldsOf, splice, type Edit } from '../json-bytes.ts';
-import { endOfString } from '../json-size.ts';
+import { fieldsOf } from '../json-bytes.ts';
 
 /** Node.js has it (TC39, "JSON.parse source text access"), and the types of TypeScript do not. */
 declare global {
   interface JSON {
+    parse(
+      text: string,
+      reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
     rawJSON(text: string): object;
   }
 }
@@ -42,60 +44,10 @@ function isRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/**
- * Parses JSON whose rounded integers have been replaced by strings. A reviver would see the numbers
- * as they are written too, but costs far more for each value than the parser.
- */
+/** A reviver costs far more for each value than the parser, so this is for what has such integers. */
 export function parseExact(json: Buffer): unknown {
-  const integers: string[] = [];
-  const edits: Edit[] = [];
-  for (const { start, end } of numbersIn(json)) {
-    const source = json.toString('latin1', start, end);
-    if (!isRounded(Number(source))) continue;
-    edits.push({ start, end, text: JSON.stringify(MARK + String(integers.length)) });
-    integers.push(source);
-  }
-  return restored(JSON.parse(splice(json, edits).toString()), integers);
-}
-
-/** A caller who writes it too puts one of its own integers there. */
-const MARK = '\0integer ';
-
-/** A shorter number, such as 1e9, is not rounded. */
-const MIN_ROUNDED_LENGTH = 4;
-
-function* numbersIn(json: Buffer): Generator<Pick<Edit, 'start' | 'end'>> {
-  for (let at = 0; at < json.length; at++) {
-    if (json[at] === QUOTE) at = endOfString(json, at + 1);
-    if (!isDigitOrSign(json[at])) continue;
-    const start = at;
-    while (isOfNumber(json[at + 1])) at++;
-    if (at + 1 - start >= MIN_ROUNDED_LENGTH) yield { start, end: at + 1 };
-  }
-}
-
-function isDigitOrSign(byte = 0): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d;
-}
-
-/** Is true of digits, signs, the point and the exponent. */
-function isOfNumber(byte = 0): boolean {
-  return isDigitOrSign(byte) || byte === 0x2e || byte === 0x2b || (byte | 0x20) === 0x65;
-}
-
-/** Changes the value. Recursion is safe: the body is at most 128 levels deep. */
-function restored(value: unknown, integers: readonly string[]): unknown {
-  if (typeof value === 'string' && value.startsWith(MARK)) {
-    const source = integers[Number(value.slice(MARK.length))];
-    return source === undefined ? value : JSON.rawJSON(source);
-  }
-  if (isList(value)) {
-    value.forEach((inner, index) => {
-      value[index] = restored(inner, integers);
-    });
-  } else if (isObject(value)) {
-    Reflect.deleteProperty(value, '__proto__');
-    for (const name in value) Reflect.set(value, name, restored(value[name], integers));
-  }
-  return value;
+  return JSON.parse(json.toString(), (name, value, { source }) => {
+    if (name === '__proto__') return undefined;
+    return isRounded(value) && source !== undefined ? JSON.rawJSON(source) : value;
+  });
 }
