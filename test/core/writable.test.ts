@@ -21,7 +21,6 @@ const MADE_ONCE = [
   'requests/running.ts',
   'rpc/rpc.ts',
   'store/postgres/owners.ts',
-  'store/queue/lookup-slots.ts',
   'web-socket/sockets.ts',
 ];
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLookupSlots } from './lookup-slots.ts';
+import { limitConcurrency } from '../../core/limit-concurrency.ts';
 import { toUnavailable, type Failure } from './failures.ts';
 import {
   checkReply,
@@ -129,8 +129,10 @@ export function createBatchQueue({
   let sweptAtMs = 0;
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
-  const slots = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
-  const listSlot = createLookupSlots({ places: 1, run: lookUp, onIdle: noteIdle });
+  /** Those that run beside batches, or wait for it. */
+  const lookingUp = new Set<Call>();
+  const takeSlot = limitConcurrency(lookupSlots);
+  const takeListSlot = limitConcurrency(1);
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   // The compiler cannot see that each call gets the result of its own operation.
@@ -141,8 +143,7 @@ export function createBatchQueue({
   function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
-    if (waiting.length + slots.size + listSlot.size + kept.length >= room)
-      return Promise.reject(toUnavailable(TOO_MANY));
+    if (waiting.length + lookingUp.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const withinMs = care.isKept === true ? limit.keptWithinMs : limit.answerWithinMs;
       const deadlineMs = performance.now() + withinMs;
@@ -168,11 +169,7 @@ export function createBatchQueue({
       const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
-      if (lookupSlots > 0) {
-        const lookups = taken.filter(isLookup);
-        slots.add(lookups.filter((call) => !isList(call)));
-        listSlot.add(lookups.filter(isList));
-      }
+      if (lookupSlots > 0) for (const call of taken.filter(isLookup)) void lookUpBeside(call);
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await gather();
     }
@@ -205,7 +202,14 @@ export function createBatchQueue({
   }
 
   function noteIdle(): void {
-    if (!isAwake && kept.length === 0 && slots.size + listSlot.size === 0) onIdle?.();
+    if (!isAwake && kept.length === 0 && lookingUp.size === 0) onIdle?.();
+  }
+
+  async function lookUpBeside(call: Call): Promise<void> {
+    lookingUp.add(call);
+    await (isList(call) ? takeListSlot : takeSlot)(() => lookUp(call));
+    lookingUp.delete(call);
+    noteIdle();
   }
 
   async function lookUp(call: Call): Promise<void> {
@@ -334,7 +338,7 @@ export function createBatchQueue({
 
   function sweep(): void {
     const nowMs = performance.now();
-    const all = () => [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
+    const all = () => [...running, ...waiting, ...lookingUp, ...kept];
     // The time in which this process was paused or had no core is not the store's, whose answer may
     // have arrived. Each sweep counts its own time.
     const lateMs = Math.max(0, nowMs - sweptAtMs - SWEEP_MS);
@@ -357,9 +361,9 @@ export function createBatchQueue({
     const over = new Promise<void>((resolve) => {
       onIdle = resolve;
     });
-    if (isAwake || kept.length > 0 || slots.size + listSlot.size > 0)
+    if (isAwake || kept.length > 0 || lookingUp.size > 0)
       await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
-    const left = [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
+    const left = [...running, ...waiting, ...lookingUp, ...kept];
     for (const call of left) refuse(call);
     waiting = [];
     kept = [];
