@@ -19,7 +19,6 @@ interface CallOptions {
 
 export interface ConnectOptions extends CallOptions {
   readonly databaseUrl: string;
-  readonly databasePoolSize?: number;
   /** Finds the address of a server. */
   readonly lookup?: LookupFunction;
   /** Runs a database file in this thread, which waits for the disk then. */
@@ -99,7 +98,7 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 
 /** Opens the store without recovery or pruning. Throws StoreOpenError. */
 export async function connectStore(options: ConnectOptions): Promise<Store> {
-  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, isInline = false } = options;
+  const { databaseUrl, clock = Date.now, log = SILENT, isInline = false } = options;
   const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
@@ -112,7 +111,7 @@ export async function connectStore(options: ConnectOptions): Promise<Store> {
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
       return openPostgresStore({
         url: location.url,
-        poolSize: databasePoolSize,
+        poolSize: POOL_SIZE,
         clock,
         log,
         lookup: options.lookup,
