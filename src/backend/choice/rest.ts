@@ -23,8 +23,6 @@ export interface Rest {
   readonly state: RestState['kind'];
   /** Why it last began to rest; null for one that is up. */
   readonly reason: ErrorCode | null;
-  /** How often it has begun to rest. */
-  readonly rests: number;
   /** Until it may be tried again; 0 for one that may be. */
   waitMs(): number;
   begin(): void;
@@ -71,7 +69,6 @@ const TRIAL_MS = 60_000;
 
 export function createRest({ nowMs, onChange }: RestOptions): Rest {
   let state: RestState = { kind: 'up' };
-  let rests = 0;
   /** Since an answer that began after the first of them has come to its end. */
   let failuresInRow = 0;
   let failingSinceMs = -Infinity;
@@ -82,7 +79,6 @@ export function createRest({ nowMs, onChange }: RestOptions): Rest {
     const isNews = state.kind !== next.kind;
     state = next;
     if (!isNews) return;
-    if (next.kind === 'resting') rests += 1;
     const told =
       next.kind === 'up' ? { restMs: 0, reason: null } : { restMs: next.untilMs - nowMs(), reason: next.reason };
     onChange?.({ state: next.kind, ...told });
@@ -120,9 +116,6 @@ export function createRest({ nowMs, onChange }: RestOptions): Rest {
     },
     get reason() {
       return state.kind === 'up' ? null : state.reason;
-    },
-    get rests() {
-      return rests;
     },
     waitMs: () => (state.kind === 'up' ? 0 : Math.max(0, state.untilMs - nowMs())),
     begin() {

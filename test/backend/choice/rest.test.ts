@@ -71,7 +71,7 @@ describe('createRest', () => {
     fail('me', 'me');
     expect(rest.state).to.equal('up');
     fail('me');
-    expect(rest).to.include({ state: 'resting', reason: 'upstream_timeout', rests: 1 });
+    expect(rest).to.include({ state: 'resting', reason: 'upstream_timeout' });
   });
 
   it('does not rest for the failures of one caller while others are answered', () => {
