@@ -252,8 +252,8 @@ describe('a gateway that is started with a database which it cannot use', () => 
       prepare(file) {
         const database = new Sqlite(file);
         database.exec(`PRAGMA application_id = 1382379891;
-          CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT;
-          INSERT INTO migrations VALUES ('9999_future', 0)`);
+          CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL, runs_beside TEXT) STRICT;
+          INSERT INTO migrations VALUES ('9999_future', 0, NULL)`);
         database.close();
       },
       says: /was written by a newer version/,

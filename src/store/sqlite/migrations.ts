@@ -88,9 +88,8 @@ export const MIGRATIONS: readonly Migration[] = [
 export function migrate(database: Database, migrations: readonly Migration[]): void {
   const run = database.transaction(() => {
     database.exec(
-      'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT',
+      'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL, runs_beside TEXT) STRICT',
     );
-    addRunsBeside(database);
     const found = listApplied(database);
     const applied = new Set(found.map(({ name }) => name));
     const record = database.prepare<[string, number, string | null]>(
@@ -126,22 +125,11 @@ export function refuseOtherVersion(database: Database): void {
   );
 }
 
-/** The first versions lack it. A migration cannot add it, because it is in their list. */
-function addRunsBeside(database: Database): void {
-  if (!hasRunsBeside(database)) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
-}
-
-function hasRunsBeside(database: Database): boolean {
-  const columns = database.prepare<[], string>(`SELECT name FROM pragma_table_info('migrations')`).pluck().all();
-  return columns.includes('runs_beside');
-}
-
 function listApplied(database: Database): readonly AppliedMigration[] {
   const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
   if (isNew) return [];
-  const runsBeside = hasRunsBeside(database) ? 'runs_beside' : 'NULL';
   return database
-    .prepare<[], AppliedMigration>(`SELECT name, ${runsBeside} AS runsBeside FROM migrations ORDER BY name`)
+    .prepare<[], AppliedMigration>('SELECT name, runs_beside AS runsBeside FROM migrations ORDER BY name')
     .all();
 }
 

@@ -1,6 +1,5 @@
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
-import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkDatabase } from '../../../src/store/maintenance.ts';
 import { createPrivateFile, makePrivateFolder } from '../../../src/store/private-files.ts';
@@ -13,7 +12,6 @@ import { newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
 const RELEASES = [
-  { name: 'the first version with keys', last: '0003_ledger_references' },
   { name: '0.1', last: '0005_secret_mark' },
   { name: 'a version before groups', last: '0010_upstream' },
   { name: 'a version before alerts', last: '0011_groups' },
@@ -60,25 +58,6 @@ describe('an upgrade of the database', () => {
   it('makes the database where there is none, and has nothing to do the second time', async () => {
     expect(await upgradeDatabase(shop.file)).to.deep.equal({ migrations: names, applied: names });
     expect(await upgradeDatabase(shop.file)).to.deep.equal({ migrations: names, applied: [] });
-  });
-
-  it('keeps what a version before managed keys has written', async () => {
-    makePrivateFolder(dirname(shop.file));
-    createPrivateFile(shop.file);
-    const old = openDatabase({ file: shop.file, openWithinMs: 1000, migrations: MIGRATIONS.slice(0, 1) });
-    const draft = newDraft();
-    old
-      .prepare(
-        `INSERT INTO requests (request_id, caller, owner, endpoint, model, stream, status, created_at_ms, estimated_input_tokens)
-         VALUES (?, ?, 'a dead process', 'responses', 'm', 0, 'processing', 5, 7)`,
-      )
-      .run(draft.requestId, draft.caller[0]);
-    old.close();
-    writeFileSync(`${shop.file}-owner-a dead process`, '');
-    const store = await shop.open();
-    expect(await store.find(draft.caller, draft.requestId)).to.include({ status: 'processing', createdAtMs: 5 });
-    expect(await store.recover()).to.equal(1);
-    expect(await store.find(draft.caller, draft.requestId)).to.include({ status: 'failed', costMicro: null });
   });
 
   it('reads no cache writes where a version before them has written', async () => {
