@@ -42,12 +42,13 @@ export function createChatCompletion(services: ChatCompletionOptions): RequestHa
 export function toPlan(
   { canAskForUsage, edits, ...plan }: PreparedChat,
   headers: IncomingHttpHeaders,
-  { caller, body: { bytes } }: Incoming,
+  { caller, body }: Incoming,
 ): ChatPlan {
   const { backendModel: model, stream } = plan;
   return {
     ...plan,
-    request: { model, stream, canAskForUsage, body: (withUsage) => splice(bytes, edits(withUsage)) },
+    // The bytes move when a thread prepares the request once more for another backend.
+    request: { model, stream, canAskForUsage, body: (withUsage) => splice(body.bytes, edits(withUsage)) },
     headers: { ...wishesOf(headers), ...caller.backendHeaders },
   };
 }

@@ -16,6 +16,7 @@ import { createSealers } from '../../../src/identity/seal.ts';
 import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
 import type { OutputItem } from '../../../src/contract/types.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
+import { toPlan } from '../../../src/http/chat/chat.ts';
 import { collectGarbage } from '../../support/garbage.ts';
 import { openOnlyBackend } from '../../support/only-backend.ts';
 import type { Past } from '../../../src/requests/preparation/frame.ts';
@@ -240,6 +241,15 @@ describe('preparation', () => {
     }
     // The loop has about a thirtieth of it to do, and the rest is for collections. All of the work is six times its parsing.
     expect(leastMs, `30 MB, of which parsing alone takes ${parsedMs} ms`).to.be.below(2 * parsedMs);
+  });
+
+  it('leaves a chat completion its body when it is made again for another backend', async () => {
+    thread = openPreparation({ ...shared, maxBytesHere: 0 });
+    const messages = [{ role: 'user', content: 'x'.repeat(300_000) }];
+    const incoming = incomingOf(bytesOf({ model: 'alias', messages }));
+    const { request } = toPlan(await thread.chat(incoming), {}, incoming);
+    await thread.chat(incoming, backends.specs[0]);
+    expect(JSON.parse(request.body(false).toString())).to.deep.equal({ model: 'named', messages });
   });
 
   it('is started again when it has ended, and refuses what it had', async () => {
