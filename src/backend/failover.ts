@@ -2,7 +2,7 @@
 
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { BackendPolicy, BackendSpec, RouteToAsk } from '../core/routes.ts';
-import type { Backends, PlaceAsking, SingleBackend, Try } from './backends.ts';
+import type { Backends, SingleBackend, Try } from './backends.ts';
 import { isIn } from './replicas.ts';
 import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
@@ -99,14 +99,10 @@ export function createFailover(options: FailoverOptions): Failover {
 
     async function tryAll(): Promise<RelayedRefusal | undefined> {
       for (;;) {
-        const place = await beginAgain(placeAsking, tried, failure);
-        if (place === undefined) return tellFirst(failure);
+        const found = await findNext();
+        if (found === undefined) return tellFirst(failure);
+        const { place, sent } = found;
         const { spec, chat } = place;
-        tried.add(place.id);
-        // The file may say something else of the backend since the route was chosen.
-        hasMoved ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
-        const sent = hasMoved ? await moveTo(place, asking) : first;
-        if (sent === undefined) continue;
         tries += 1;
         last = spec;
         asking.note(spec);
@@ -142,19 +138,23 @@ export function createFailover(options: FailoverOptions): Failover {
         if (tries === mostTries || !movesOn(thrown)) return tellFirst(failure);
       }
     }
-  }
 
-  /** Without another place the caller is told what the last backend said. */
-  async function beginAgain(
-    asking: PlaceAsking,
-    tried: ReadonlySet<string>,
-    failure: Failure | undefined,
-  ): Promise<Try | undefined> {
-    try {
-      return await backends.begin(asking, tried);
-    } catch (thrown) {
-      if (failure === undefined || asking.signal.aborted) throw thrown;
-      return undefined;
+    /** Without another place, or a request for it, the caller is told what the last backend said. */
+    async function findNext(): Promise<{ readonly place: Try; readonly sent: Sent } | undefined> {
+      try {
+        for (;;) {
+          const place = await backends.begin(placeAsking, tried);
+          const { id, spec } = place;
+          tried.add(id);
+          // The file may say something else of the backend since the route was chosen.
+          hasMoved ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
+          const sent = hasMoved ? await moveTo(place, asking) : first;
+          if (sent !== undefined) return { place, sent };
+        }
+      } catch (thrown) {
+        if (failure === undefined || signal.aborted) throw thrown;
+        return undefined;
+      }
     }
   }
 

@@ -118,6 +118,13 @@ describe('createFailover', () => {
     expect(scene.asked).to.deep.equal(['a', 'b', 'c', 'a']);
   });
 
+  it('tells of the try that may have run where the request cannot be made again for another kind', async () => {
+    const reroute = () => Promise.reject(new ApiError('server_overloaded'));
+    const result = scene.ask(scene.open(undefined, { failover: 'any' }), { alike: ['a'], reroute });
+    await scene.endNext(timeout());
+    expect(await result).to.equal('upstream_timeout');
+  });
+
   it('gives a backend the time to the first byte that the file says', async () => {
     const backends = scene.open([{ ...specOf('a'), timeouts: { firstByteTimeoutMs: 90 } }, specOf('b')], {
       failover: 'any',
