@@ -63,6 +63,7 @@ export async function accept(
   const { facts } = incoming;
   // A client that left while its body was decompressed sends no further event.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
+  if (incoming.isCancelled?.() === true) throw new ApiError('request_cancelled');
   facts.model = plan.model;
   facts.stream = plan.stream;
   const draft = toDraft(incoming, plan, services);

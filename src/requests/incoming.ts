@@ -32,6 +32,8 @@ export interface ReplyChannel extends ReplyHead {
   isServed(): boolean;
   /** Calls the listener once; never if `isServed` is true already. */
   onceServed(listener: (hasWholeReply: boolean) => void): void;
+  /** Whether the client has cancelled its request, where it can do so before there is a record. */
+  isCancelled?(): boolean;
   /** Without an error, the reply does not have the record's own either. */
   sendDuplicate(status: number, record: RequestRecord, error: ErrorFields | undefined): void;
 }

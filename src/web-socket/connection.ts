@@ -48,8 +48,7 @@ export interface ConnectionOptions {
   readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
   /** Counts a message that could not be read. */
   readonly countUnread: (reason: ApiError) => Promise<void>;
-  /** Resolves with whether a cancel of the request was in time. */
-  readonly cancel: (requestId: RequestId) => Promise<boolean>;
+  readonly cancel: (requestId: RequestId) => Promise<void>;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly load: Load;
@@ -89,7 +88,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   const waiting: Waiting[] = [];
   let isServing = false;
   /** What can be cancelled, once. */
-  let running: RequestId | undefined;
+  let running: { readonly requestId: RequestId; isCancelled: boolean } | undefined;
   let isLeaving = false;
   let isOld = false;
 
@@ -176,8 +175,11 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (readControl(bytes) === 'response.cancel' && running !== undefined) {
       const cancelled = running;
       running = undefined;
+      cancelled.isCancelled = true;
       // The response ends with `response.failed`. A cancel that was late has no answer of its own.
-      options.cancel(cancelled).catch((err: unknown) => log.error({ err }, 'a cancel over a WebSocket failed'));
+      options
+        .cancel(cancelled.requestId)
+        .catch((err: unknown) => log.error({ err }, 'a cancel over a WebSocket failed'));
       return;
     }
     waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });
@@ -248,8 +250,9 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
       if (frame instanceof ApiError) throw frame;
       if (reply.isServed()) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
-      running = toRequestId(facts.unique);
-      await options.serveFrame(frame, reply);
+      const serving = { requestId: toRequestId(facts.unique), isCancelled: false };
+      running = serving;
+      await options.serveFrame(frame, { ...reply, isCancelled: () => serving.isCancelled });
     } catch (thrown) {
       const isSteer = !(frame instanceof ApiError) && readControl(frame.bytes) === 'response.steer';
       reply.fail(noteFailure(thrown, facts), isSteer ? 'response.steer.failed' : 'error');

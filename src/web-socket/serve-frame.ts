@@ -12,7 +12,6 @@ import { noteCaller } from '../telemetry/facts.ts';
 import type { CallerBody } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
-import { cancelAsked } from '../requests/running.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
@@ -82,15 +81,18 @@ function noteEnd(
   if (key !== undefined && rateLimits !== undefined) countEnd(rateLimits, key, ended);
 }
 
-/** Cancels as over HTTP. Resolves with whether the request had not ended. */
+/** Cancels as over HTTP, but also a request of which there is no record yet. */
 export async function cancelRequest(
   requestId: RequestId,
   credentials: Credentials,
-  { authenticator, store, running }: ServeFrameOptions,
-): Promise<boolean> {
+  { authenticator, store, running }: Pick<ServeFrameOptions, 'authenticator' | 'store' | 'running'>,
+): Promise<void> {
   const { caller } = await authenticator(credentials);
-  const asked = await cancelAsked(running, requestId, store.requestCancel(caller.identity, requestId));
-  return asked?.kind === 'asked';
+  const asking = store.requestCancel(caller.identity, requestId);
+  await running.cancelIf(
+    requestId,
+    asking.then((asked) => asked?.kind !== 'final'),
+  );
 }
 
 interface Conversation {

@@ -185,6 +185,20 @@ describe('a frame', () => {
     expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
   });
 
+  for (const [how, input] of [
+    ['a small request', 'Hello'],
+    ['a request that a thread prepares', 'x'.repeat(2 * 1024 * 1024 + 1)],
+  ] as const) {
+    it(`that cancels ends ${how} before it is accepted`, async () => {
+      const speaker = await scene.open();
+      scene.backend.reply(({ hang }) => hang());
+      speaker.send({ ...CREATE, input });
+      speaker.send({ type: 'response.cancel' });
+      expect(refusalOf(await speaker.answer()).slice(0, 2)).to.deep.equal([409, 'request_cancelled']);
+      expect(scene.backend.requests.length).to.equal(0);
+    });
+  }
+
   it('that the backend refuses is answered with the headers that tell when to come again', async () => {
     const speaker = await scene.open();
     scene.backend.reply({ json: { error: { message: 'slow down' } }, status: 429, headers: { 'retry-after': '7' } });
