@@ -121,7 +121,8 @@ export function createEngineStore({
     ...createRequestStatsCalls(queue),
     async recover() {
       const unfinished = await queue.call(['listUnfinished', clock() - SURELY_TOLD_MS], LOOKUP);
-      const ended = unfinished.filter((requestId) => !confirmations.isUnfinished(requestId));
+      // What is still to be written may be the end of one of them.
+      const ended = queue.isBehind() ? [] : unfinished.filter((requestId) => !confirmations.isUnfinished(requestId));
       let closed = 0;
       for (;;) {
         const some = await queue.call(['recoverSome', clock(), ended]);

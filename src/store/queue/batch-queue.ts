@@ -27,6 +27,8 @@ export interface BatchQueue {
   ask(operation: Operation, care?: CallOptions): Promise<unknown>;
   /** Refuses new calls, and waits for the others. Returns how many were given up. */
   close(): Promise<number>;
+  /** Whether something is still to be written whose caller has got an error. */
+  isBehind(): boolean;
   readonly answerWithinMs: number;
 }
 
@@ -371,7 +373,11 @@ export function createBatchQueue({
     return left.length;
   }
 
-  return { call, ask, close, answerWithinMs: limit.answerWithinMs };
+  function isBehind(): boolean {
+    return [...running, ...waiting, ...kept].some(({ caller }) => caller === undefined);
+  }
+
+  return { call, ask, close, isBehind, answerWithinMs: limit.answerWithinMs };
 }
 
 function endOfTurn(): Promise<void> {
