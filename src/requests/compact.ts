@@ -29,7 +29,8 @@ export interface Compaction {
 
 export interface Compacted {
   readonly encryptedContent: string;
-  readonly next: ChatBody | Promise<ChatBody> | undefined;
+  /** Makes the request behind the summary; absent if only the summary is asked for. */
+  readonly next: (() => ChatBody | Promise<ChatBody>) | undefined;
 }
 
 export interface MediaOption {
@@ -100,7 +101,7 @@ export function beginCompaction(
     finish() {
       const encryptedContent = seal(summaryOf(summary));
       if (encryptedContent === undefined) throw tooMuch();
-      return { encryptedContent, next: resume?.(encryptedContent) };
+      return { encryptedContent, next: resume && (() => resume(encryptedContent)) };
     },
   };
 }

@@ -59,7 +59,7 @@ export async function converse(
     }
     const { encryptedContent, next } = finish();
     await telling.say(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
-    return next;
+    return next?.();
   }
 
   async function ask(chat: ChatBody, route: Route, reader: Translator): Promise<void> {
