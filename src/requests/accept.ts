@@ -50,6 +50,40 @@ export interface Duplicate {
 }
 
 /**
+ * Prepares a request. One that is refused may repeat an earlier one, whose references are forgotten or
+ * whose model is gone by now, and then is its duplicate. It stays refused while the database does not
+ * answer, since most that are refused repeat nothing.
+ */
+export async function prepareOnce<Made extends Plan>(
+  incoming: Incoming & { readonly prepare: () => Promise<Made> },
+  endpoint: Made['endpoint'],
+  services: AcceptServices,
+): Promise<Made | Duplicate> {
+  try {
+    return await incoming.prepare();
+  } catch (refusal) {
+    if (!(refusal instanceof ApiError) || refusal.status >= 499) throw refusal;
+    const draft = { caller: incoming.caller.identity, idempotency: idempotencyOf(incoming, endpoint, services) };
+    try {
+      return await findRepeated(draft, refusal, services.store);
+    } catch {
+      throw refusal;
+    }
+  }
+}
+
+/** Returns the duplicate that a refused request is. Throws the refusal of one that repeats none. */
+async function findRepeated(
+  { caller, idempotency }: Pick<RecordDraft, 'caller'> & { readonly idempotency?: RecordDraft['idempotency'] },
+  refusal: unknown,
+  store: Store,
+): Promise<Duplicate> {
+  const record = idempotency && (await store.findDuplicate(caller, idempotency));
+  if (record === undefined) throw refusal;
+  return { kind: 'duplicate', record };
+}
+
+/**
  * Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. The
  * record may still be on its way to the disk where no key and no limit depends on it; with `mayWait`
  * it may wait some milliseconds for its end.
@@ -142,7 +176,7 @@ function startClockAt(nowMs: number, steadyMs: () => number): () => number {
 function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): RecordDraft {
   const { caller, facts } = incoming;
   const { endpoint, model, stream } = plan;
-  const idempotency = idempotencyOf(incoming, endpoint, services, plan.bodyDigest);
+  const idempotency = idempotencyOf(incoming, endpoint, services);
   return {
     requestId: toRequestId(facts.unique),
     caller: caller.identity,
@@ -159,27 +193,12 @@ function idempotencyOf(
   { caller, idempotencyKey, body }: Incoming,
   endpoint: RecordDraft['endpoint'],
   { identities }: AcceptServices,
-  bodyDigest: Uint8Array | undefined,
 ): RecordDraft['idempotency'] {
   if (idempotencyKey === undefined) return undefined;
   return {
     key: identities.idempotencyKey(caller.identity, idempotencyKey),
-    body: identities.body(caller.identity, body.bytes, endpoint, bodyDigest),
+    body: identities.body(caller.identity, body.bytes, endpoint, body.digest),
   };
-}
-
-/**
- * Returns the record of the request that this one repeats, for a refusal before `accept`. Without an
- * idempotency key a request repeats none.
- */
-export async function findDuplicate(
-  incoming: Incoming,
-  endpoint: RecordDraft['endpoint'],
-  services: AcceptServices,
-  bodyDigest?: Uint8Array,
-): Promise<StoredRecord | undefined> {
-  const idempotency = idempotencyOf(incoming, endpoint, services, bodyDigest);
-  return idempotency && services.store.findDuplicate(incoming.caller.identity, idempotency);
 }
 
 /** The store finds duplicates in any case, so a lookup is needed only after another refusal. */
@@ -195,9 +214,7 @@ async function decide(
     const { estimatedInputTokens } = draft;
     admitted = admission.admit(incoming.caller.key, { ...plan, estimatedInputTokens });
   } catch (refusal) {
-    const record = draft.idempotency && (await store.findDuplicate(draft.caller, draft.idempotency));
-    if (record === undefined) throw refusal;
-    return { kind: 'duplicate', record };
+    return findRepeated(draft, refusal, store);
   }
   const begin = (): Promise<Begun | Duplicate> => write(draft, admitted, store);
   if (!mayOverlap(draft, incoming, store)) return begin();

@@ -15,6 +15,8 @@ import type { ChatPlan, ResponsePlan } from './plan.ts';
 export interface Body {
   /** Decompressed. Their hash identifies a repeated request. Empty while a thread prepares them. */
   bytes: Buffer;
+  /** Their SHA-256, if it has been made. */
+  digest?: Uint8Array;
   /** As `JsonSize` has them. */
   fieldEnds?: readonly number[];
 }

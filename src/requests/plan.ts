@@ -26,8 +26,6 @@ export interface Plan extends PlannedLoad {
   readonly serviceTier?: string | undefined;
   /** The SHA-256 of what the requests of one conversation share. */
   readonly conversation: Uint8Array;
-  /** The SHA-256 of the body, if it has been made. */
-  readonly bodyDigest?: Uint8Array | undefined;
 }
 
 export interface ChatPlan extends Plan {

@@ -7,7 +7,7 @@ import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
 import { createTextMeter } from '../core/reply/text-in-json.ts';
 import { isWhole } from '../core/reply/usage.ts';
-import { accept, type AcceptServices } from './accept.ts';
+import { accept, prepareOnce, type AcceptServices } from './accept.ts';
 import type { Bill } from './bill.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from '../telemetry/facts.ts';
@@ -25,7 +25,8 @@ export interface RelayServices extends AcceptServices {
 
 /** Throws the ApiError of a failure that can still be sent as a status. */
 export async function relayChat(incoming: IncomingChat, services: RelayServices): Promise<void> {
-  const plan = await incoming.prepare();
+  const plan = await prepareOnce(incoming, 'chat.completions', services);
+  if ('record' in plan) return sendDuplicate(incoming, plan.record, services);
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   const telling = openTelling(incoming, accepted);

@@ -14,7 +14,7 @@ import { createStopController } from '../core/stop-signal.ts';
 import { toSeconds } from '../core/time.ts';
 import type { ReasoningOutput } from '../contract/operator-types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
-import { accept, type AcceptServices } from './accept.ts';
+import { accept, prepareOnce, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
 import type { IncomingCreate } from './incoming.ts';
@@ -40,7 +40,8 @@ export interface RespondServices extends AcceptServices {
 
 /** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
 export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
-  const plan = await incoming.prepare();
+  const plan = await prepareOnce(incoming, incoming.endpoint, services);
+  if ('record' in plan) return sendDuplicate(incoming, plan.record, services);
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services, { mayWait: true });
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);

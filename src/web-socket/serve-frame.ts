@@ -1,5 +1,6 @@
 import type { RequestId } from '../contract/ids.ts';
 import { ERRORS, toApiError, type ApiError } from '../core/errors.ts';
+import { lazily } from '../core/lazily.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { Authenticated, Credentials } from '../access/authenticate.ts';
 import { countEnd, limitOr, type RequestToCount } from '../access/limit-rate.ts';
@@ -7,12 +8,10 @@ import type { Share } from '../access/shares.ts';
 import type { AccessServices } from '../access/services.ts';
 import type { RequestServices } from '../requests/open.ts';
 import { heldBytesOf } from '../access/stalled-client.ts';
-import { findDuplicate } from '../requests/accept.ts';
 import { noteCaller } from '../telemetry/facts.ts';
 import type { CallerBody } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
 import { respond } from '../requests/respond.ts';
-import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
 import { refuseOthers, tooLarge } from './frames.ts';
@@ -110,10 +109,8 @@ async function serveCreate(
   const frame = await options.preparation.frame(incoming);
   const { isWarmUp, previousResponseId, idempotencyKey } = frame;
   const made: { translator?: Translator } = {};
+  const past = lazily(() => (previousResponseId === undefined ? undefined : recall(previousResponseId)));
   try {
-    const past = previousResponseId === undefined ? undefined : await recall(previousResponseId);
-    if (past === 'repeated') return;
-    if (past !== undefined) takeShare(past);
     await respond(
       {
         ...incoming,
@@ -121,7 +118,7 @@ async function serveCreate(
         idempotencyKey,
         ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId } }),
         endpoint: 'responses',
-        prepare: (backend) => frame.prepare(past, backend),
+        prepare: async (backend) => frame.prepare(past(), backend),
         keep: ({ responseId, turns, continues }) => history.set(responseId, turns, continues),
         openReply(translator, { echo }, signal) {
           made.translator = translator;
@@ -146,23 +143,10 @@ async function serveCreate(
     throw error;
   }
 
-  function takeShare({ bytes }: Past): void {
-    if (incoming.body.bytes.length + bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
-    share.take(bytes);
-  }
-
-  /** A repeated frame may continue a response that is no longer the latest. */
-  async function recall(responseId: string): Promise<Past | 'repeated'> {
-    try {
-      return history.get(responseId);
-    } catch (error) {
-      const remembered = options.itemMemory.recallResponse(incoming.caller.identity, responseId);
-      if (remembered !== undefined) return remembered;
-      const repeated = { ...incoming, idempotencyKey };
-      const record = await findDuplicate(repeated, 'responses', options, frame.bodyDigest);
-      if (record === undefined) throw error;
-      sendDuplicate(repeated, record, options);
-      return 'repeated';
-    }
+  function recall(responseId: string): Past {
+    const found = options.itemMemory.recallResponse(incoming.caller.identity, responseId) ?? history.get(responseId);
+    if (incoming.body.bytes.length + found.bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
+    share.take(found.bytes);
+    return found;
   }
 }

@@ -199,6 +199,25 @@ describe('a repeated request', () => {
         expect(await repeat(requestId)).to.equal('succeeded');
       });
 
+      // A compaction offers no tools.
+      for (const large of kind === 'compaction' ? [] : [false, true]) {
+        it(`after a restart with settings that refuse it (large: ${large})`, async () => {
+          await open({}, kind);
+          await reopen({ HOSTED_TOOLS: 'drop' }, kind);
+          const input = 'x'.repeat(large ? 2 * 1024 * 1024 + 1 : 1);
+          const withTool = { ...request, input, tools: [{ type: 'web_search' }] };
+          backend.reply(answer());
+          const first = await caller.create(withTool, { headers: KEY });
+          await first.text();
+          await reopen({ HOSTED_TOOLS: 'reject' }, kind);
+          const requestId = first.headers.get('x-request-id') ?? '';
+          expect(await expectDuplicate(await caller.create(withTool, { headers: KEY }), requestId)).to.equal(
+            'succeeded',
+          );
+          expect((await caller.create(withTool, { headers: { 'idempotency-key': 'key-2' } })).status).to.equal(400);
+        });
+      }
+
       // Whoever opens a WebSocket now is refused before he can ask; for one that is open see test/gateway/web-socket.test.ts.
       if (kind !== 'web socket') {
         it('while the gateway drains, although nothing new is accepted', async () => {

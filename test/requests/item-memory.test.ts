@@ -395,6 +395,25 @@ describe('ITEM_MEMORY_TTL_S', () => {
       expect(messages).to.deep.equal([...MESSAGES, ...MESSAGES.slice(1)]);
     });
 
+    for (const [what, referTo] of [
+      ['that one', async () => ({ input: 'And?', previous_response_id: await begin() })],
+      ['its items', async () => ({ input: [...(await ask()).map(reference), { role: 'user', content: 'And?' }] })],
+    ] as const) {
+      for (const large of [false, true]) {
+        it(`once for each idempotency key, also when ${what} is forgotten (large: ${large})`, async () => {
+          await open({ ITEM_MEMORY_TTL_S: '60' });
+          const request = { model: 'm', ...(await referTo()), instructions: 'x'.repeat(large ? 2_200_000 : 1) };
+          const headers = { 'idempotency-key': 'key-1' };
+          const first = await gateway.create(request, { headers });
+          nowMs += 61_000;
+          const repeated = await gateway.create(request, { headers });
+          const { error, ...record } = (await repeated.json()) as { error: { code: string }; request_id: string };
+          expect([first.status, repeated.status, error.code]).to.deep.equal([200, 409, 'duplicate_request']);
+          expect(record.request_id).to.equal(first.headers.get('x-request-id'));
+        });
+      }
+    }
+
     it('on a WebSocket, where it came over HTTP, and over HTTP, where it came on a WebSocket', async () => {
       await open({ ITEM_MEMORY_TTL_S: '60' });
       const first = await begin();

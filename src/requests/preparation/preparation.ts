@@ -56,7 +56,6 @@ export type Unprepared = Pick<Incoming, 'facts' | 'caller' | 'body' | 'isServed'
   Partial<Pick<Incoming, 'idempotencyKey'>>;
 
 export interface BegunFrame extends CreateFrame {
-  readonly bodyDigest?: Uint8Array | undefined;
   /** Prepares the frame behind what it continues. */
   prepare(past?: Past, backend?: RoutedBackend): Promise<ResponsePlan>;
 }
@@ -173,10 +172,9 @@ export function openPreparation(options: PreparationOptions): Preparation {
 
   async function beginLargeFrame(incoming: Unprepared): Promise<BegunFrame> {
     const ask: Ask<ReadFrame> = (rpc, request) => rpc.ask('frame', request);
-    const { frame, bodyDigest, prepared } = await inThread(incoming, ask);
+    const { frame, prepared } = await inThread(incoming, ask);
     return {
       ...frame,
-      bodyDigest,
       async prepare(past, backend) {
         // What continues nothing has been prepared as soon as it was read.
         if (prepared !== undefined && backend === undefined) return toPlan(incoming, { past: past?.turns }, prepared);
@@ -239,7 +237,11 @@ export function openPreparation(options: PreparationOptions): Preparation {
   async function askThread<Result>(incoming: Unprepared, ask: Ask<Result>, tables: Tables): Promise<Decided<Result>> {
     const { caller, body, idempotencyKey } = incoming;
     const { value: _value, ...parsed } = parsedOf(incoming, undefined);
-    const request: Writable<LargeRequest> = { ...parsed, ...tables, isIdempotent: idempotencyKey !== undefined };
+    const request: Writable<LargeRequest> = {
+      ...parsed,
+      ...tables,
+      isIdempotent: idempotencyKey !== undefined && body.digest === undefined,
+    };
     const awake = thread.wake();
     awake.refresh();
     try {
@@ -247,6 +249,7 @@ export function openPreparation(options: PreparationOptions): Preparation {
         const answer = await ask(awake.rpc.transferring(memoryOf(request.bytes)), request);
         request.bytes = answer.bytes;
         body.bytes = bufferOf(answer.bytes);
+        if (answer.digest !== undefined) body.digest = answer.digest;
         if (answer.kind === 'refers') request.recalled = itemMemory.recall(caller.identity, answer.ids);
         else if (answer.kind === 'weighs') request.inputTokens = estimator.estimateInput(answer.input);
         else return answer;

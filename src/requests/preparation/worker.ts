@@ -20,7 +20,7 @@ import { routeChat, type RoutedChat } from './route.ts';
 import { prepareFrame, readCreateFrame, type CreateFrame, type Turns } from './frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
 import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
-import type { Plan, ResponsePlan } from '../plan.ts';
+import type { ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from './chat.ts';
 import { prepareCount, type InputToCount } from './count.ts';
 import {
@@ -63,7 +63,7 @@ export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction
   readonly compaction: { readonly chat: EncodedChat; readonly route: Route; readonly resumes: boolean } | undefined;
 }
 
-export interface ReadFrame extends Digest {
+export interface ReadFrame {
   readonly frame: CreateFrame;
   readonly prepared?: SentPlan;
 }
@@ -84,8 +84,8 @@ type Need =
 
 type Decided<Result> = { readonly kind: 'prepared'; readonly result: Result } | Need | Refused;
 
-/** With the bytes of the request, which were transferred to the thread. */
-export type Answer<Result> = Decided<Result> & { readonly bytes: Uint8Array };
+/** With the bytes of the request, which were transferred to the thread, and their SHA-256 if it has an idempotency key. */
+export type Answer<Result> = Decided<Result> & { readonly bytes: Uint8Array; readonly digest?: Uint8Array };
 
 /** How a request came: its answer to a preparation is made in the same way again to resume. */
 export type PreparedAs = PrepareOptions | { readonly past: Turns | undefined };
@@ -110,19 +110,18 @@ let transferred: ArrayBuffer[] = [];
 
 const service: LargeService = {
   response: (request, options) =>
-    answer(request, (received, services) =>
-      toSentPlan(prepareTurn(parse(received), options, services), digested(received)),
-    ),
+    answer(request, (received, services) => toSentPlan(prepareTurn(parse(received), options, services))),
   frame: (request) =>
     answer(request, (received, services) => {
-      const { whole, frame, digest } = readFrame(received);
-      if (frame.previousResponseId !== undefined) return { frame, ...digest };
-      return { frame, prepared: toSentPlan(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
+      const { whole, frame } = readFrame(received);
+      // What is refused with an idempotency key may have a duplicate, which is looked for when the key is known.
+      if (frame.previousResponseId !== undefined || frame.idempotencyKey !== undefined) return { frame };
+      return { frame, prepared: toSentPlan(prepareFrame(frame, { ...whole, past: undefined }, services)) };
     }),
   continued: (request, past) =>
     answer(request, (received, services) => {
-      const { whole, frame, digest } = readFrame(received);
-      return toSentPlan(prepareFrame(frame, { ...whole, past }, services), digest);
+      const { whole, frame } = readFrame(received);
+      return toSentPlan(prepareFrame(frame, { ...whole, past }, services));
     }),
   resume: (request, as, encryptedContent) =>
     answer(request, (received, services) => {
@@ -143,7 +142,7 @@ const service: LargeService = {
   chat: (request) =>
     answer(request, (received, services) => {
       const { edits, ...plan } = prepareChat(parse(received), services);
-      return { ...plan, ...digested(received), edits: { plain: edits(false), withUsage: edits(true) } };
+      return { ...plan, edits: { plain: edits(false), withUsage: edits(true) } };
     }),
   route: (request) => answer(request, ({ bytes, identity }, services) => routeChat(bytes, identity, services)),
 };
@@ -165,7 +164,8 @@ class NeedsMore extends Error {
 }
 
 interface Received extends ReceivedRequest {
-  readonly isIdempotent: boolean;
+  /** The key of a frame is in its bytes. */
+  isIdempotent: boolean;
 }
 
 function answer<Result>(
@@ -194,17 +194,17 @@ function answer<Result>(
       },
     },
   };
+  const whole = { ...received, bytes: bufferOf(bytes) };
+  const sent = () => ({ bytes, ...(whole.isIdempotent && { digest: digestOf(bytes) }) });
   try {
-    return { kind: 'prepared', result: work({ ...received, bytes: bufferOf(bytes) }, services), bytes };
+    return { kind: 'prepared', result: work(whole, services), ...sent() };
   } catch (error) {
     if (error instanceof NeedsMore) return { ...error.need, bytes };
     if (!(error instanceof ApiError)) throw error;
     const { code, message, param, status, headers } = error;
-    return { kind: 'refused', code, options: { message, param, status, headers }, bytes };
+    return { kind: 'refused', code, options: { message, param, status, headers }, ...sent() };
   }
 }
-
-type Digest = Pick<Plan, 'bodyDigest'>;
 
 function parse(received: Received): ParsedRequest {
   return { ...received, value: parseJson(received.bytes) };
@@ -213,14 +213,11 @@ function parse(received: Received): ParsedRequest {
 function readFrame(received: Received) {
   const whole = parse(received);
   const frame = readCreateFrame(whole.value);
-  return { whole, frame, digest: digested({ ...received, isIdempotent: frame.idempotencyKey !== undefined }) };
+  received.isIdempotent = frame.idempotencyKey !== undefined;
+  return { whole, frame };
 }
 
-function digested({ bytes, isIdempotent }: Received): Digest {
-  return isIdempotent ? { bodyDigest: digestOf(bytes) } : {};
-}
-
-function toSentPlan({ translation, compaction, request, ...plan }: Prepared, digest: Digest): SentPlan {
+function toSentPlan({ translation, compaction, request, ...plan }: Prepared): SentPlan {
   const { chat, usedCallIds, tools } = translation;
   const { originals, offeredCount, callable } = tools;
   const echo = encoder.encode(JSON.stringify(echoOf(request, tools)).slice(1, -1));
@@ -228,7 +225,6 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
   if (plan.turn !== undefined) transferred.push(plan.turn.buffer);
   return {
     ...plan,
-    ...digest,
     request: repeatedOf(request),
     echo,
     translation: {
