@@ -78,14 +78,20 @@ export function withoutWithin(request: ChatRequest, fields: readonly OptionalFie
 
 /** Returns the fields of the request that a refusal names. */
 export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
-  // llama.cpp says 500 where the template of a model refuses its messages (ggml-org/llama.cpp#19851). Nothing ran then.
-  if (status !== 400 && status !== 422 && !(status === 500 && /\braise_exception\b/.test(body))) return [];
+  const mayBe = status === 400 || status === 422 || ((status === 404 || status === 500) && NOTHING_RAN.test(body));
+  if (!mayBe) return [];
   const named = [
     ...REFUSALS.filter(({ words }) => words.test(body)).map(({ field }) => field),
     ...FIELDS_WITHIN.filter((field) => REFUSALS_WITHIN[field].isNamedIn(body)),
   ];
   return named.filter((field) => valueOf(request, field) !== undefined);
 }
+
+/**
+ * llama.cpp says 500 where the template of a model refuses its messages (ggml-org/llama.cpp#19851), and for images.
+ * OpenRouter says 404 for these (NousResearch/hermes-agent PR#23411).
+ */
+const NOTHING_RAN = /\braise_exception\b|\bimage input\b/;
 
 function valueOf(request: OptionalFields, field: OptionalField): unknown {
   if (isWithin(field)) return request.within && REFUSALS_WITHIN[field].valueOf(request.within());

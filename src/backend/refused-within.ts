@@ -4,7 +4,7 @@ import type { ChatAssistantMessage, ChatMessage, ChatRequest, MessageState } fro
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import { parseExact } from '../core/request/exact-integers.ts';
 import { withoutStrict } from '../core/request/request.ts';
-import { withAcknowledgements } from '../core/request/turns.ts';
+import { FROM_OUTPUT, withAcknowledgements } from '../core/request/turns.ts';
 
 export type Within = Pick<ChatRequest, 'messages' | 'tools'>;
 
@@ -49,6 +49,13 @@ export const REFUSALS_WITHIN = {
       /\bUnexpected role \W*(?:user|system|developer)\W+after role \W*tool\b|\broles must alternate\b/i.test(body),
     valueOf: ({ messages }) => withAcknowledgements(messages).length > messages.length || undefined,
     without: (request) => withMessages(request, withAcknowledgements),
+  },
+  // What a tool has shown to a model without vision, or a user to the model before it, comes again with every turn
+  // (Wei-Shaw/sub2api#5519, farion1231/cc-switch#6697). Of a new image the caller has to hear.
+  'messages.past_images': {
+    isNamedIn: (body) => LACKS_VISION.test(body),
+    valueOf: ({ messages }) => withoutPastImages(messages).some((message, at) => message !== messages[at]) || undefined,
+    without: (request) => withMessages(request, withoutPastImages),
   },
   // Cerebras: "Tools with mixed values for 'strict' are not allowed" (RooCodeInc/Roo-Code#10334). The caller has to
   // hear what strict mode does not allow in a schema.
@@ -122,3 +129,35 @@ function withThoughts(message: ChatMessage): ChatMessage {
 
 /** Kimi refuses an empty text. */
 const NO_THOUGHTS = ' ';
+
+/**
+ * The words of llama.cpp, Mistral and xAI; Ollama, LM Studio and OpenRouter; DeepSeek; vLLM; OpenAI; and of
+ * services in Chinese (farion1231/cc-switch#7156).
+ */
+const LACKS_VISION = new RegExp(
+  [
+    String.raw`\b(?:images|image inputs?|vision) (?:is|are) not (?:supported|enabled)`,
+    String.raw`\b(?:not|n't|that) support (?:images|image inputs?|vision)\b`,
+    'unknown variant `?image_url',
+    String.raw`\bat most 0 image|\bnot a multimodal model\b`,
+    String.raw`\bimage_url is only supported by\b`,
+    '不支持.{0,10}vision',
+  ].join('|'),
+  'i',
+);
+
+/** Models without vision may take text only as a string. */
+function withoutPastImages(messages: readonly ChatMessage[]): ChatMessage[] {
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
+  return messages.map((message, at) => {
+    if (message.role !== 'user' || typeof message.content === 'string') return message;
+    const [first] = message.content;
+    const isPast = at < lastAnswer || (first?.type === 'text' && first.text.startsWith(FROM_OUTPUT));
+    if (!isPast || !message.content.some(({ type }) => type === 'image_url')) return message;
+    const parts = message.content.map((part) => (part.type === 'image_url' ? UNSEEN_IMAGE : part));
+    const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+    return { ...message, content: texts.length === parts.length ? texts.join('\n') : parts };
+  });
+}
+
+const UNSEEN_IMAGE = { type: 'text', text: '[Here is an image, which this model cannot see.]' } as const;

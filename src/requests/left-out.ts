@@ -46,6 +46,7 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'messages.thinking_blocks': 'input.reasoning',
   'messages.extra_content': 'input.reasoning',
   'messages.provider_specific_fields': 'input.reasoning',
+  'messages.past_images': 'input.input_image',
   'tools.strict': 'tools.strict',
 };
 

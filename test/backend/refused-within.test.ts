@@ -33,6 +33,14 @@ describe('a backend that refuses what is inside of messages and tools', () => {
   const asTool = (strict?: boolean) =>
     ({ type: 'function', function: { name: 'look', ...(strict !== undefined && { strict }) } }) as const;
   const answer = { role: 'assistant', content: 'I have read the output.' } as const;
+  const look = { type: 'text', text: 'Look.' } as const;
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } } as const;
+  const sound = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } } as const;
+  const shown = {
+    role: 'user',
+    content: [{ type: 'text', text: 'From the output of look (c):' }, image, look],
+  } as const;
+  const unseen = '[Here is an image, which this model cannot see.]';
   const plain = { messages: [user, call, output] };
   const ofThoughts = (field: 'reasoning_content' | 'reasoning') => ({
     messages: [user, { ...call, [field]: 'Hmm.' }, output, user, { ...answer, [field]: 'Aha.' }, user],
@@ -136,6 +144,39 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       reply: refuse("Unexpected role 'system' after role 'tool'"),
       becomes: { messages: [user, call, output, answer, { role: 'system', content: 'Be brief.' }] },
     },
+    // DeepSeek, llama.cpp, OpenRouter, Ollama, LM Studio, vLLM in two versions, Mistral, xAI, OpenAI, and a service in Chinese.
+    ...[
+      refuse(
+        'Failed to deserialize the JSON body into the target type: messages[2]: unknown variant `image_url`, expected ' +
+          '`text` at line 1 column 395009',
+      ),
+      refuse('image input is not supported - hint: if this is unexpected, you may need to provide the mmproj', 500),
+      refuse('No endpoints found that support image input', 404),
+      refuse('this model does not support image input (ref: b1feda6a)'),
+      refuse('Model does not support images. Please use a model that does.'),
+      refuse('At most 0 image(s) may be provided in one prompt.'),
+      refuse('facebook/opt-125m is not a multimodal model None'),
+      refuse('Image input is not enabled for this model'),
+      refuse('Image inputs are not supported by this model.'),
+      refuse('Invalid content type. image_url is only supported by certain models.'),
+      refuse('当前模型不支持该能力：vision'),
+    ].map((reply) => ({
+      given: { messages: [{ role: 'user', content: [look, image] }, call, output, shown] },
+      reply,
+      becomes: {
+        messages: [
+          { role: 'user', content: `Look.\n${unseen}` },
+          call,
+          output,
+          { role: 'user', content: `From the output of look (c):\n${unseen}\nLook.` },
+        ],
+      },
+    })),
+    {
+      given: { messages: [{ role: 'user', content: [image, sound] }, call, output] },
+      reply: refuse('Vision is not supported'),
+      becomes: { messages: [{ role: 'user', content: [{ type: 'text', text: unseen }, sound] }, call, output] },
+    },
     // Cerebras, hosts of Kimi, Fireworks.
     ...[
       refuse(
@@ -183,6 +224,13 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       'reasoning_content is missing',
     ],
     ['another failure of a server', { messages: [user, call, output, user] }, 'roles must alternate', 500],
+    [
+      'an image of the user',
+      { messages: [user, answer, { role: 'user', content: [look, image] }] },
+      'this model does not support image input',
+    ],
+    ['an image that is none', { messages: [user, call, output, shown] }, 'unsupported image format: image/svg+xml'],
+    ['a model that is not there', { messages: [user, call, output, shown] }, 'No endpoints found for m', 404],
     ['a word of the user', ofThoughts('reasoning'), 'Your reasoning is not supported by evidence.'],
   ] as const) {
     it(`is a refusal that the caller hears of for ${name}`, async () => {

@@ -5,6 +5,7 @@ import { useRealSockets } from '../support/real-sockets.ts';
 
 /** Azure Foundry answers so for Kimi and DeepSeek (vectorize-io/hindsight#3518); other fields are refused alike elsewhere. */
 const REFUSED = ['prompt_cache_key', 'parallel_tool_calls', 'verbosity', 'stream_options'];
+const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 
 describe('parameters that the backend refuses', () => {
   useRealSockets();
@@ -75,6 +76,13 @@ describe('parameters that the backend refuses', () => {
       ignored: 'tools.strict',
     },
     {
+      name: 'images that a tool has shown to a model without vision',
+      dialect: 'vllm',
+      isRefused: (sent: string) => sent.includes('image_url'),
+      words: 'At most 0 image(s) may be provided in one prompt.',
+      ignored: 'input.input_image',
+    },
+    {
       name: 'nothing of the caller, where a message of the assistant must come between',
       dialect: 'vllm',
       isRefused: (sent: string) => !sent.includes('I have read the output.'),
@@ -107,7 +115,7 @@ describe('parameters that the backend refuses', () => {
             encrypted_content: 'gAAAA',
           },
           { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
-          { type: 'function_call_output', call_id: 'c', output: 'Rain' },
+          { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: PIXEL }] },
           { role: 'user', content: 'And?' },
         ];
         const tools = [

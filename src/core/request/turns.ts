@@ -65,6 +65,8 @@ type TurnRules = Pick<
 >;
 
 export const NO_OUTPUT = 'No output was recorded for this call.';
+/** With this begins a message that has the images of outputs. */
+export const FROM_OUTPUT = 'From the output of ';
 
 /**
  * Returns the messages in the order that strict backends need: the outputs of a turn follow its
@@ -443,5 +445,5 @@ function toolText(output: Call['output']): string {
 
 function toMediaParts(call: Call): readonly ChatPart[] {
   const media = call.output?.media ?? [];
-  return media.length === 0 ? [] : [{ type: 'text', text: `From the output of ${call.name} (${call.id}):` }, ...media];
+  return media.length === 0 ? [] : [{ type: 'text', text: `${FROM_OUTPUT}${call.name} (${call.id}):` }, ...media];
 }
