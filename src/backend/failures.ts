@@ -75,7 +75,7 @@ const PARAMS: Readonly<Record<string, string>> = {
 /** Returns what a failed answer means for the caller and for the operator. Never throws. */
 export function failureOf(answer: FailedAnswer): BackendFailure {
   const words = readErrorBody(answer.body);
-  const status = answer.status < 300 ? (words.status ?? 502) : answer.status;
+  const status = answer.status < 300 ? (words.status ?? statusIn(words.codes)) : answer.status;
   const verdict = judge(status, words, answer.keyOwner);
   const { code, fault } = verdict;
   const param = fault === undefined ? toParam(toSafeText(words.param, answer.secrets)) : '';
@@ -89,6 +89,22 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
     ...(fault !== undefined && { operatorProblem: fault.operatorProblem(answer.settings ?? ONLY_SETTINGS) }),
   };
 }
+
+/** In a 200 many services only name what has happened (QuantumNous/new-api#6643). */
+function statusIn(codes: readonly string[]): number {
+  return codes.map((code) => STATUS_BY_CODE.get(code.toLowerCase())).find((status) => status !== undefined) ?? 502;
+}
+
+/** The words of OpenAI, Anthropic and Google. */
+const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([
+  ['rate_limit_exceeded', 429],
+  ['rate_limit_error', 429],
+  ['resource_exhausted', 429],
+  ['insufficient_quota', 429],
+  ['overloaded_error', 503],
+  ['invalid_request_error', 400],
+  ['invalid_argument', 400],
+]);
 
 /** Returns whether the same request may succeed later. */
 export function isTransient(status: number): boolean {
