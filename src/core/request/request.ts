@@ -140,8 +140,8 @@ function toPieces(
     if (untold !== undefined && history === 'reject') throw untoldItem(untold, `input[${index}]`);
     if (untold !== undefined) dropped.add(untold);
     if (piece === 'left out' || piece === 'folded') continue;
-    // An image was all that it had.
-    if (untold !== undefined && piece.kind === 'user' && piece.content === '') continue;
+    // "must not be empty" (Moonshot, Anthropic). Perhaps an image was all that it had.
+    if (piece.kind === 'user' && piece.content === '') continue;
     if (piece.kind === 'reasoning' && piece.lacksState === true) dropped.add('encrypted_content');
     pieces.push(piece);
   }

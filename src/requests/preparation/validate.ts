@@ -102,8 +102,10 @@ function dropTopNulls(body: JsonObject): void {
 function dropNulls(object: JsonObject): void {
   for (const key in object) {
     const value = object[key];
+    // Codex sends messages without a word, as OpenAI takes them (can1357/oh-my-pi#10956).
+    if (value === null && key === 'content' && typeof object['role'] === 'string') object[key] = '';
     // The JSON Schema `true` takes everything, as no schema does.
-    if (value === null || (value === true && key === 'parameters')) Reflect.deleteProperty(object, key);
+    else if (value === null || (value === true && key === 'parameters')) Reflect.deleteProperty(object, key);
     else if (typeof value === 'object' && !FREE_FORM.has(key)) dropNullsWithin(value);
   }
 }

@@ -165,6 +165,11 @@ describe('toChatRequest', () => {
       expect(chatOf({ instructions: '' }).messages).to.deep.equal([{ role: 'user', content: 'Hello' }]);
     });
 
+    it('leave out a message without a word', () => {
+      const input: InputItem[] = ['Hi', '', []].map((content) => ({ type: 'message', role: 'user', content }));
+      expect(chatOf({ input }).messages).to.deep.equal([{ role: 'user', content: 'Hi' }]);
+    });
+
     it('name earlier calls as the tools are named', () => {
       const input: InputItem[] = [
         { type: 'function_call', call_id: 'a', name: 'files.read', arguments: '{}' },

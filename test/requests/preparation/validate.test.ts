@@ -29,8 +29,13 @@ describe('validateCreateResponse', () => {
     },
     {
       name: 'a message with calls',
-      body: { input: [{ role: 'assistant', content: null, tool_calls: [{ id: 'a' }] }] },
+      body: { input: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] },
       says: /^input\[0\]\.content is missing\. Send each of tool_calls as \{"type": "function_call"/,
+    },
+    {
+      name: 'a message with calls and null',
+      body: { input: [{ role: 'assistant', content: null, tool_calls: [{ id: 'a' }] }] },
+      says: /^input\[0\]\.tool_calls may .* Send each of tool_calls as \{"type": "function_call"/,
     },
     {
       name: 'a message with a text and calls',
@@ -104,6 +109,11 @@ describe('validateCreateResponse', () => {
         tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', parameters: true }] }],
       },
       becomes: { input: 'x', tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }] },
+    },
+    {
+      name: 'null for the content of a message, as Codex sends it',
+      body: { input: [{ type: 'message', role: 'user', content: null }] },
+      becomes: { input: [{ type: 'message', role: 'user', content: '' }] },
     },
     {
       name: 'null inside a schema of the caller, which stays',
