@@ -121,6 +121,29 @@ describe('items that cannot be told to the model', () => {
       });
     }
 
+    const unshown = [
+      picture({ image_url: 'https://example.com/a.png' }),
+      { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+      { type: 'input_file', file_id: 'file-1' },
+    ];
+    for (const part of unshown) {
+      it(`to this backend, once it has answered: ${JSON.stringify(part)}`, async () => {
+        const { caller } = await open({ UPSTREAM_DIALECT: 'ollama' });
+        const shown = (...parts: object[]) => [
+          { role: 'user', content: [said, ...parts] },
+          call('c'),
+          { type: 'function_call_output', call_id: 'c', output: [said, ...parts] },
+        ];
+        const answered = [{ role: 'assistant', content: 'I see.' }, user('And?')];
+        expect((await caller.create({ model: 'm', input: shown(part) })).status).to.equal(400);
+        const reply = await caller.create({ model: 'm', input: [...shown(part), ...answered] });
+        expect(reply.status, await reply.text()).to.equal(200);
+        expect(reply.headers.get(HEADER)).to.equal(part.type);
+        await caller.create({ model: 'm', input: [...shown(), ...answered] });
+        expect(JSON.stringify(messagesOf(0))).to.not.include(part.type);
+      });
+    }
+
     it('and are refused where HISTORY is reject', async () => {
       const { caller } = await open({ HISTORY: 'reject' });
       const input = [

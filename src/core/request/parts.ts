@@ -16,6 +16,8 @@ export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'aud
    * client cannot mend any more, since a refusal would come again with every later turn.
    */
   readonly leaveOut?: ((type: string) => void) | undefined;
+  /** Whether a part that this backend has no form for is left out too, since the model has answered to it before. */
+  readonly isAnswered?: boolean;
 }
 
 /** Throws ApiError for parts that the backend has no form for. `path` is their place. */
@@ -68,9 +70,15 @@ export function toShownImage(url: string, { imageForm, urlFault, isUnpriced }: P
 }
 
 function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {
-  const made = toPart(part, path, forms);
-  if (made !== undefined && forms.isUnpriced?.(made) === true) throw unpricedMedium(path);
-  return made;
+  try {
+    const made = toPart(part, path, forms);
+    if (made !== undefined && forms.isUnpriced?.(made) === true) throw unpricedMedium(path);
+    return made;
+  } catch (error) {
+    if (forms.isAnswered !== true || !(error instanceof ApiError)) throw error;
+    forms.leaveOut?.(part.type);
+    return undefined;
+  }
 }
 
 function toPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {

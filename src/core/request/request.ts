@@ -122,6 +122,7 @@ function toPieces(
   const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)), openCompaction);
   const lost: string[] = [];
   const pastForms = { ...forms, leaveOut: (type: string) => void lost.push(type) };
+  const answeredForms = { ...pastForms, isAnswered: true };
   const lastReply = request.input.findLastIndex(isOfModel);
   const pieces: Piece[] = [];
   const dropped = new Set<string>();
@@ -130,7 +131,7 @@ function toPieces(
     const piece = toPiece(item, {
       path: `input[${index}]`,
       nameTowardsBackend,
-      forms: index < lastReply || isOutput(item) || item.type === 'compaction' ? pastForms : forms,
+      forms: index < lastReply ? answeredForms : isOutput(item) || item.type === 'compaction' ? pastForms : forms,
       openSeal,
       openCompaction,
       origin,
