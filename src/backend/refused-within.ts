@@ -131,8 +131,8 @@ function withThoughts(message: ChatMessage): ChatMessage {
 const NO_THOUGHTS = ' ';
 
 /**
- * The words of llama.cpp, Mistral and xAI; Ollama, LM Studio and OpenRouter; DeepSeek; vLLM; OpenAI; and of
- * services in Chinese (farion1231/cc-switch#7156).
+ * The words of llama.cpp, Mistral and xAI; Ollama, LM Studio and OpenRouter; DeepSeek; vLLM; OpenAI; of
+ * services in Chinese (farion1231/cc-switch#7156); and of those that take only a string (farion1231/cc-switch#7536).
  */
 const LACKS_VISION = new RegExp(
   [
@@ -142,6 +142,7 @@ const LACKS_VISION = new RegExp(
     String.raw`\bat most 0 image|\bnot a multimodal model\b`,
     String.raw`\bimage_url is only supported by\b`,
     '不支持.{0,10}vision',
+    String.raw`\.user\.content\.str\b`,
   ].join('|'),
   'i',
 );

@@ -160,6 +160,10 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       refuse('Image inputs are not supported by this model.'),
       refuse('Invalid content type. image_url is only supported by certain models.'),
       refuse('当前模型不支持该能力：vision'),
+      {
+        json: { error: { message: 'Input should be a valid string', param: 'messages.3.user.content.str' } },
+        status: 422,
+      },
     ].map((reply) => ({
       given: { messages: [{ role: 'user', content: [look, image] }, call, output, shown] },
       reply,
