@@ -30,6 +30,12 @@ export const REFUSALS_WITHIN = {
   ),
   'messages.reasoning_details': fieldOfMessages('reasoning_details'),
   'messages.thinking_blocks': fieldOfMessages('thinking_blocks'),
+  // Another account than the one that has sealed the thoughts (BerriAI/litellm#40364).
+  'messages.reasoning_items': {
+    ...fieldOfMessages('reasoning_items'),
+    isNamedIn: (body) =>
+      /\binvalid_encrypted_content\b/.test(body) || (/\breasoning_items\b/.test(body) && SAYS_UNKNOWN.test(body)),
+  },
   'messages.extra_content': fieldOfMessages('extra_content'),
   'messages.provider_specific_fields': fieldOfMessages('provider_specific_fields'),
   // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2". It

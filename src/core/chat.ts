@@ -28,6 +28,7 @@ export interface CallState {
 export interface MessageState extends CallState {
   readonly reasoning_details?: readonly unknown[];
   readonly thinking_blocks?: readonly unknown[];
+  readonly reasoning_items?: readonly unknown[];
 }
 
 export interface ChatToolCall extends CallState {

@@ -94,6 +94,13 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       reply: refuse('messages.0.reasoning_details: Extra inputs are not permitted, messages.1.thinking_blocks: too'),
       becomes: { messages: [answer, answer] },
     },
+    ...['The encrypted content could not be verified. invalid_encrypted_content', "Unknown name 'reasoning_items'"].map(
+      (words) => ({
+        given: { messages: [user, { ...answer, reasoning_items: [{}] }] },
+        reply: refuse(words),
+        becomes: { messages: [user, answer] },
+      }),
+    ),
     {
       given: {
         messages: [{ ...call, tool_calls: [{ ...call.tool_calls[0], extra_content: { google: {} } }] }, output],

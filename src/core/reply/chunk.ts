@@ -139,10 +139,13 @@ export function thoughtsFormOf(
 export function messageStateOf(delta: ChatChunk): MessageState {
   const details = listOf(delta['reasoning_details']);
   const blocks = listOf(delta['thinking_blocks']);
+  // LiteLLM has the sealed thoughts of OpenAI's models here (BerriAI/litellm PR#24690).
+  const items = listOf(delta['reasoning_items']);
   return {
     ...callStateOf(delta),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(blocks.length > 0 && { thinking_blocks: blocks }),
+    ...(items.length > 0 && { reasoning_items: items }),
   };
 }
 

@@ -135,10 +135,12 @@ export function createStateCollector(log: EventLog, options: StateOptions & Reas
       const state = messageStateOf(delta);
       if (Object.keys(state).length > 0) messageJson = undefined;
       collectState(log, message, state);
-      const { reasoning_details: details, thinking_blocks: blocks } = state;
-      for (const attached of [details, blocks]) if (attached !== undefined) growBy(log, attached);
-      if (details !== undefined) message.reasoning_details = joined(isWhole ? [] : message.reasoning_details, details);
-      if (blocks !== undefined) message.thinking_blocks = joined(isWhole ? [] : message.thinking_blocks, blocks);
+      for (const field of LISTS) {
+        const attached = state[field];
+        if (attached === undefined) continue;
+        growBy(log, attached);
+        message[field] = joined(isWhole ? [] : message[field], attached);
+      }
     },
     addThoughts(text) {
       // `reasoning_details` go back unchanged and contain these thoughts.
@@ -161,10 +163,9 @@ export interface CollectedState {
   provider_specific_fields?: MutableFields;
 }
 
-interface CollectedMessageState extends CollectedState {
-  reasoning_details?: unknown[];
-  thinking_blocks?: unknown[];
-}
+const LISTS = ['reasoning_details', 'thinking_blocks', 'reasoning_items'] as const;
+
+type CollectedMessageState = CollectedState & { [Field in (typeof LISTS)[number]]?: unknown[] };
 
 /** Adds what came with a piece. Throws ApiError when the reply becomes too large. */
 export function collectState(log: EventLog, kept: CollectedState, state: CallState): void {

@@ -195,11 +195,12 @@ describe('thoughtsFormOf', () => {
 
 describe('messageStateOf', () => {
   it('reads what is attached to a message', () => {
-    const state = { extra_content: { google: {} }, reasoning_details: [{ a: 1 }, 'b'], thinking_blocks: [{}] };
+    const lists = { reasoning_details: [{ a: 1 }, 'b'], thinking_blocks: [{}], reasoning_items: [{}] };
+    const state = { extra_content: { google: {} }, ...lists };
     expect(messageStateOf({ role: 'assistant', content: 'Hi', ...state })).to.deep.equal(state);
   });
 
-  for (const name of ['extra_content', 'reasoning_details', 'thinking_blocks']) {
+  for (const name of ['extra_content', 'reasoning_details', 'thinking_blocks', 'reasoning_items']) {
     it(`takes ${name} of a wrong type, or with nothing in it, for absent`, () => {
       const wrong = name === 'extra_content' ? WRONG.filter((value) => JSON.stringify(value) !== '{"a":1}') : WRONG;
       for (const value of wrong.filter((each) => name === 'extra_content' || JSON.stringify(each) !== '[1]')) {

@@ -37,6 +37,14 @@ const cases: readonly { readonly name: string; readonly delta: object; readonly 
     delta: { thinking_blocks: [{ type: 'thinking', thinking: '123', signature: 'abcdef' }] },
     length: 3,
   },
+  {
+    name: 'a sealed thought of LiteLLM',
+    delta: {
+      content: '12',
+      reasoning_items: [{ type: 'reasoning', id: 'rs_1', encrypted_content: 'abc', summary: [] }],
+    },
+    length: 2,
+  },
   { name: 'a sealed thought', delta: { reasoning_details: [{ type: 'reasoning.encrypted', data: 'abc' }] }, length: 0 },
   { name: 'a call', delta: call({ type: 'function', function: { name: 'look', arguments: '{}' } }), length: 6 },
   {

@@ -13,6 +13,7 @@ const REQUEST: CreateResponse = {
 };
 const ASKED: CreateResponse = { ...REQUEST, include: ['reasoning.encrypted_content'] };
 const SIGNED = { google: { thought_signature: 'c2lnbmVk' } };
+const ITEM = { type: 'reasoning', id: 'rs_1', encrypted_content: 'gAAAA', summary: [] };
 
 const call = (fields: object = {}) => ({
   id: 'a',
@@ -99,6 +100,11 @@ describe('the state of a reply', () => {
         seals: [true],
       },
       {
+        name: 'for sealed thoughts of LiteLLM',
+        deltas: [{ content: 'Hi' }, { reasoning_items: [ITEM] }],
+        seals: [true],
+      },
+      {
         name: 'after the call where the thoughts are shown in clear',
         deltas: [{ reasoning_content: 'Hm' }, { tool_calls: [call({ extra_content: SIGNED })] }],
         seals: [false, true],
@@ -120,6 +126,12 @@ describe('the state of a reply', () => {
 
   describe('goes back', () => {
     const signedCall = [{ reasoning_content: 'Hm' }, { tool_calls: [call({ extra_content: SIGNED })] }];
+
+    it('as items of LiteLLM, each by itself', () => {
+      const items = [ITEM, { ...ITEM, id: 'rs_2' }];
+      const output = read([{ content: 'Hi' }, ...items.map((item) => ({ content: '', reasoning_items: [item] }))]);
+      expect(told(output)).to.deep.equal({ role: 'assistant', content: 'Hi', reasoning_items: items });
+    });
 
     it('on its call alone', () => {
       const output = read([
