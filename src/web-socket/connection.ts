@@ -87,7 +87,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   const reading = load.bodyBytes.open(holder);
   const waiting: Waiting[] = [];
   let isServing = false;
-  /** What can be cancelled, once. */
+  /** What can be cancelled, once, and again if that has failed. */
   let running: { readonly requestId: RequestId; isCancelled: boolean } | undefined;
   let isLeaving = false;
   let isOld = false;
@@ -172,14 +172,14 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   function receive(bytes: Buffer, isBinary: boolean): void {
     stopWatch();
     reading.release();
-    if (readControl(bytes) === 'response.cancel' && running !== undefined) {
+    if (readControl(bytes) === 'response.cancel' && running?.isCancelled === false) {
       const cancelled = running;
-      running = undefined;
       cancelled.isCancelled = true;
       // The response ends with `response.failed`. A cancel that was late has no answer of its own.
-      options
-        .cancel(cancelled.requestId)
-        .catch((err: unknown) => log.error({ err }, 'a cancel over a WebSocket failed'));
+      options.cancel(cancelled.requestId).catch((err: unknown) => {
+        cancelled.isCancelled = false;
+        log.error({ err }, 'a cancel over a WebSocket failed');
+      });
       return;
     }
     waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });

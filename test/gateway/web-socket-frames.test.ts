@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { ApiError } from '../../src/core/errors.ts';
 import { answer, text } from '../records/chunks.ts';
 import { callerOf } from '../records/caller.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
 import { allArrived } from '../support/time.ts';
 import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
 
@@ -183,6 +185,29 @@ describe('a frame', () => {
     while (last.type !== 'response.failed') last = await speaker.next();
     expect(last).to.have.nested.property('response.status', 'cancelled');
     expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
+  });
+
+  it('that cancels can be sent again if the database was not there', async () => {
+    const workshop = makeWorkshop();
+    const store = await workshop.open({ file: undefined });
+    let isThere = false;
+    const requestCancel: typeof store.requestCancel = (...asked) =>
+      isThere ? store.requestCancel(...asked) : Promise.reject(new ApiError('store_unavailable'));
+    const speaker = await scene.open({}, { store: { ...store, requestCancel } });
+    scene.backend.reply(async ({ sse, hang }) => {
+      await sse(text('Hel'));
+      await hang();
+    });
+    speaker.send(CREATE);
+    for (let event = await speaker.next(); event.type !== 'response.output_text.delta';) event = await speaker.next();
+    speaker.send({ type: 'response.cancel' });
+    await allArrived();
+    isThere = true;
+    speaker.send({ type: 'response.cancel' });
+    let last = await speaker.next();
+    while (last.type !== 'response.failed') last = await speaker.next();
+    expect(last).to.have.nested.property('response.status', 'cancelled');
+    await workshop.clear();
   });
 
   for (const [how, input] of [
