@@ -114,6 +114,7 @@ const service: LargeService = {
   frame: (request) =>
     answer(request, (received, services) => {
       const { whole, frame } = readFrame(received);
+      received.isIdempotent = frame.idempotencyKey !== undefined;
       // What is refused with an idempotency key may have a duplicate, which is looked for when the key is known.
       if (frame.previousResponseId !== undefined || frame.idempotencyKey !== undefined) return { frame };
       return { frame, prepared: toSentPlan(prepareFrame(frame, { ...whole, past: undefined }, services)) };
@@ -164,7 +165,7 @@ class NeedsMore extends Error {
 }
 
 interface Received extends ReceivedRequest {
-  /** The key of a frame is in its bytes. */
+  /** The key of a frame is in its bytes, and is found when they are first read. */
   isIdempotent: boolean;
 }
 
@@ -212,9 +213,7 @@ function parse(received: Received): ParsedRequest {
 
 function readFrame(received: Received) {
   const whole = parse(received);
-  const frame = readCreateFrame(whole.value);
-  received.isIdempotent = frame.idempotencyKey !== undefined;
-  return { whole, frame };
+  return { whole, frame: readCreateFrame(whole.value) };
 }
 
 function toSentPlan({ translation, compaction, request, ...plan }: Prepared): SentPlan {
