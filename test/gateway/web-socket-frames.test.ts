@@ -5,6 +5,7 @@ import { callerOf } from '../records/caller.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
 import { allArrived } from '../support/time.ts';
+import type { ConnectionContext } from '../support/web-socket.ts';
 import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
 
 const HELLO = { model: 'm', input: 'Hello' };
@@ -172,18 +173,27 @@ describe('a frame', () => {
     expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
   });
 
-  it('that cancels ends the running response', async () => {
-    const speaker = await scene.open();
+  /** Asks for a response that stops after its first word. */
+  async function beginToHang(speaker: ConnectionContext): Promise<void> {
     scene.backend.reply(async ({ sse, hang }) => {
       await sse(text('Hel'));
       await hang();
     });
     speaker.send(CREATE);
     for (let event = await speaker.next(); event.type !== 'response.output_text.delta';) event = await speaker.next();
-    speaker.send({ type: 'response.cancel' });
+  }
+
+  async function expectCancelled(speaker: ConnectionContext): Promise<void> {
     let last = await speaker.next();
     while (last.type !== 'response.failed') last = await speaker.next();
     expect(last).to.have.nested.property('response.status', 'cancelled');
+  }
+
+  it('that cancels ends the running response', async () => {
+    const speaker = await scene.open();
+    await beginToHang(speaker);
+    speaker.send({ type: 'response.cancel' });
+    await expectCancelled(speaker);
     expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
   });
 
@@ -194,19 +204,12 @@ describe('a frame', () => {
     const requestCancel: typeof store.requestCancel = (...asked) =>
       isThere ? store.requestCancel(...asked) : Promise.reject(new ApiError('store_unavailable'));
     const speaker = await scene.open({}, { store: { ...store, requestCancel } });
-    scene.backend.reply(async ({ sse, hang }) => {
-      await sse(text('Hel'));
-      await hang();
-    });
-    speaker.send(CREATE);
-    for (let event = await speaker.next(); event.type !== 'response.output_text.delta';) event = await speaker.next();
+    await beginToHang(speaker);
     speaker.send({ type: 'response.cancel' });
     await allArrived();
     isThere = true;
     speaker.send({ type: 'response.cancel' });
-    let last = await speaker.next();
-    while (last.type !== 'response.failed') last = await speaker.next();
-    expect(last).to.have.nested.property('response.status', 'cancelled');
+    await expectCancelled(speaker);
     await workshop.clear();
   });
 
