@@ -63,24 +63,20 @@ export async function prepareOnce<Made extends Plan>(
     return await incoming.prepare();
   } catch (refusal) {
     if (!(refusal instanceof ApiError) || refusal.status >= 499) throw refusal;
-    const draft = { caller: incoming.caller.identity, idempotency: idempotencyOf(incoming, endpoint, services) };
-    try {
-      return await findRepeated(draft, refusal, services.store);
-    } catch {
-      throw refusal;
-    }
+    const idempotency = idempotencyOf(incoming, endpoint, services);
+    const repeated = await findRepeated(incoming, idempotency, services.store).catch(() => undefined);
+    if (repeated === undefined) throw refusal;
+    return repeated;
   }
 }
 
-/** Returns the duplicate that a refused request is. Throws the refusal of one that repeats none. */
 async function findRepeated(
-  { caller, idempotency }: Pick<RecordDraft, 'caller'> & { readonly idempotency?: RecordDraft['idempotency'] },
-  refusal: unknown,
+  { caller }: Incoming,
+  idempotency: RecordDraft['idempotency'],
   store: Store,
-): Promise<Duplicate> {
-  const record = idempotency && (await store.findDuplicate(caller, idempotency));
-  if (record === undefined) throw refusal;
-  return { kind: 'duplicate', record };
+): Promise<Duplicate | undefined> {
+  const record = idempotency && (await store.findDuplicate(caller.identity, idempotency));
+  return record && { kind: 'duplicate', record };
 }
 
 /**
@@ -214,7 +210,9 @@ async function decide(
     const { estimatedInputTokens } = draft;
     admitted = admission.admit(incoming.caller.key, { ...plan, estimatedInputTokens });
   } catch (refusal) {
-    return findRepeated(draft, refusal, store);
+    const repeated = await findRepeated(incoming, draft.idempotency, store);
+    if (repeated === undefined) throw refusal;
+    return repeated;
   }
   const begin = (): Promise<Begun | Duplicate> => write(draft, admitted, store);
   if (!mayOverlap(draft, incoming, store)) return begin();

@@ -172,8 +172,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a repeat that is refused for its funds',
     file: 'requests/accept.ts',
-    right: 'if (record === undefined) throw refusal;',
-    wrong: 'throw refusal;',
+    right: 'return record && {',
+    wrong: 'return undefined && {',
     within: 5000,
   },
   {
