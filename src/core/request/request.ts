@@ -131,7 +131,7 @@ function toPieces(
     const piece = toPiece(item, {
       path: `input[${index}]`,
       nameTowardsBackend,
-      forms: index < lastReply ? answeredForms : isOutput(item) || item.type === 'compaction' ? pastForms : forms,
+      forms: formsOf(item, index),
       openSeal,
       openCompaction,
       origin,
@@ -147,6 +147,11 @@ function toPieces(
     pieces.push(piece);
   }
   return { pieces, droppedItems: [...dropped] };
+
+  function formsOf(item: InputItem, index: number): PartForms {
+    if (index < lastReply) return answeredForms;
+    return isOutput(item) || item.type === 'compaction' ? pastForms : forms;
+  }
 }
 
 /** Only the server that wrote such a part can read it. */
