@@ -10,10 +10,13 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { ListStep } from '../../src/store/rows/list-query.ts';
 import { toListQueries } from '../../src/store/rows/list-query.ts';
-import { LOOKUPS } from '../../src/store/postgres/lookups.ts';
 import { migrate as migratePostgres } from '../../src/store/postgres/migrate.ts';
 import { toConnection } from '../../src/store/postgres/pool.ts';
-import { prepareLists } from '../../src/store/sqlite/lists.ts';
+import { runSteps } from '../../src/store/postgres/steps.ts';
+import { toNumbered } from '../../src/store/postgres/statements.ts';
+import { POSTGRES, SQLITE } from '../../src/store/sql/dialect.ts';
+import { recordOperations } from '../../src/store/sql/records.ts';
+import { prepareSteps } from '../../src/store/sqlite/steps.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { cpuTimeMs, cpuTimeOfMs } from '../support/cpu-time.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
@@ -92,9 +95,9 @@ describe(`pages of lists among ${RECORDS} records on SQLite`, () => {
 
   for (const { name, step } of STEPS) {
     it(`${name} takes at most ${CPU_AT_MOST_MS} ms of CPU`, () => {
-      const { list } = prepareLists(database);
+      const run = prepareSteps(database);
       const startedMs = cpuTimeMs();
-      const { rows } = list(step);
+      const { rows } = run(recordOperations(SQLITE).list(step));
       const tookMs = cpuTimeMs() - startedMs;
       console.log(`  ${tookMs.toFixed(1).padStart(6)} ms, ${String(rows.length).padStart(3)} rows: ${name}`);
       expect(tookMs).to.be.at.most(CPU_AT_MOST_MS);
@@ -139,21 +142,22 @@ if (server !== undefined) {
     for (const { name, step } of STEPS) {
       it(`${name} takes at most ${CPU_AT_MOST_MS} ms of CPU of the server, and touches few pages`, async () => {
         const [startedMs, serverStartedMs] = [cpuTimeMs(), cpuTimeOfMs(pid)];
-        const { rows } = await LOOKUPS.list(toConnection(client), step);
+        const { result } = await runSteps(toConnection(client), recordOperations(POSTGRES).list(step));
         const serverMs = (cpuTimeOfMs(pid) ?? 0) - (serverStartedMs ?? 0);
         const ownMs = cpuTimeMs() - startedMs;
         const { rows: query, floor } = toListQueries(step, ' COLLATE "C"');
         let touched = 0;
-        for (const { text, values } of floor === null ? [query] : [query, floor]) {
+        for (const { values, ...named } of floor === null ? [query] : [query, floor]) {
+          const { text, names = [] } = toNumbered(named);
           const explained = await client.query<{ 'QUERY PLAN': [Explained] }>(
             `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,
-            [...values],
+            names.map((each) => values[each]),
           );
           const plan = explained.rows[0]?.['QUERY PLAN'][0];
           touched += (plan?.Plan['Shared Hit Blocks'] ?? 0) + (plan?.Plan['Shared Read Blocks'] ?? 0);
         }
         const took = `${serverMs.toFixed(1).padStart(6)} ms and ${ownMs.toFixed(1)} ms here`;
-        console.log(`  ${took}, ${String(rows.length).padStart(3)} rows, ${touched} pages: ${name}`);
+        console.log(`  ${took}, ${String(result.rows.length).padStart(3)} rows, ${touched} pages: ${name}`);
         expect(serverMs).to.be.at.most(CPU_AT_MOST_MS);
         expect(touched).to.be.at.most(PAGES_AT_MOST);
       });

@@ -33,6 +33,7 @@ import type { Calendar } from '../calendar.ts';
 import { openLockedUnit, type LockedUnitOfWork } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
+import { toNumbered } from './statements.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
 
 /**
@@ -125,7 +126,7 @@ export async function writeChanges(
       ...writeRecords(connection, [...changed.values()], freed),
       ...unit.flush(nowMs),
       // PostgreSQL sends the notices when the transaction commits.
-      ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
+      ...(cancelled.size === 0 ? [] : [connection.rows(toNumbered(NOTIFY), { requestIds: [...cancelled], owner })]),
     ],
   };
 }

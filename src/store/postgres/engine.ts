@@ -1,24 +1,21 @@
 import { DatabaseError } from 'pg';
-import type { Mode, Operation, OperationName, RemoteEngine, Reply } from '../queue/operations.ts';
-import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
-import { ALERT_CHANGES, ALERT_LOOKUPS } from './alerts.ts';
+import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../queue/operations.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Calendar } from '../calendar.ts';
+import { POSTGRES } from '../sql/dialect.ts';
+import { commonOperations } from '../sql/operations.ts';
+import type { AnyOperations, SteppedOperations } from '../sql/steps.ts';
+import { CARRY } from './carry.ts';
 import { isPlainAcceptance, writeChanges } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
-import { GROUP_CHANGES, GROUP_LOOKUPS } from './groups.ts';
-import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
-import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
-import { LOOKUPS } from './lookups.ts';
-import { prepareOwn, prepareConfirmations, preparePrices, prepareRecovery, type Owner } from './owners.ts';
+import { RATES } from './rates.ts';
+import { ownOperations, recoverSome, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
-import type { Remote, RemoteChanges } from './remote.ts';
-import { STATS_CHANGES, STATS_LOOKUPS } from './request-stats.ts';
 import { RETENTION } from './retention.ts';
-import { USAGE_LOOKUPS } from './usage.ts';
-import { ROLLUP_CHANGES, ROLLUP_LOOKUPS } from './usage-rollups.ts';
+import { runSteps } from './steps.ts';
 
-const ALONE_NAMES = [
+/** Each has a transaction of its own. */
+export const ALONE: ReadonlySet<Operation[0]> = new Set([
   'createKeys',
   'rehashKey',
   'updateKey',
@@ -42,10 +39,7 @@ const ALONE_NAMES = [
   'addStats',
   'doubt',
   'confirm',
-] as const satisfies readonly OperationName[];
-type AloneName = (typeof ALONE_NAMES)[number];
-
-export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
+] satisfies OperationName[]);
 
 const LISTS: ReadonlySet<Operation[0]> = new Set([
   'list',
@@ -62,35 +56,7 @@ export interface EngineConnections {
   readonly forLists: Connections;
 }
 
-function prepareOperations(owner: Owner, calendar: Calendar) {
-  return {
-    looking: {
-      ...LOOKUPS,
-      ...KEY_LOOKUPS,
-      ...GROUP_LOOKUPS,
-      ...LEDGER_LOOKUPS,
-      ...USAGE_LOOKUPS,
-      ...ROLLUP_LOOKUPS,
-      ...STATS_LOOKUPS,
-      ...ACCEPTED_LOOKUPS,
-      ...ALERT_LOOKUPS,
-      ...prepareOwn(owner),
-    } satisfies Remote<Exclude<OperationName, AloneName | ChangeName>>,
-    changing: {
-      ...KEY_CHANGES,
-      ...GROUP_CHANGES,
-      ...LEDGER_CHANGES,
-      ...RETENTION,
-      ...ROLLUP_CHANGES,
-      ...STATS_CHANGES,
-      ...ACCEPTED_CHANGES,
-      ...ALERT_CHANGES,
-      ...prepareRecovery(owner, calendar),
-      ...preparePrices(owner),
-      ...prepareConfirmations(owner),
-    } satisfies RemoteChanges<AloneName>,
-  };
-}
+const STEPPED = { ...commonOperations(POSTGRES), ...CARRY, ...RATES, ...RETENTION };
 
 /** Creates the engine. Changes of records are written together; lookups run concurrently. */
 export function createEngine(
@@ -99,7 +65,13 @@ export function createEngine(
   clock: () => number,
   calendar: Calendar,
 ): RemoteEngine {
-  const { looking, changing } = prepareOperations(owner, calendar);
+  const stepped: SteppedOperations<Exclude<OperationName, ChangeName | 'recoverSome'>> = {
+    ...STEPPED,
+    ...ownOperations(owner),
+  };
+  const operations: AnyOperations = stepped;
+  const recover: Unchecked['run'] = (connection, ...parameters: Parameters<Operations['recoverSome']>) =>
+    recoverSome(connection, { owner, calendar }, parameters);
 
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     try {
@@ -129,7 +101,7 @@ export function createEngine(
     const [first, ...others] = batch;
     if (first === undefined || others.length > 0)
       throw new TypeError('what has a transaction of its own came with others');
-    return [await connections.transaction((connection) => runOne<Committable<unknown>>(changing, connection, first))];
+    return [await connections.transaction((connection) => runOne(connection, first))];
   }
 
   async function writeAs(name: string, changes: readonly Change[]): Promise<readonly unknown[]> {
@@ -150,9 +122,20 @@ export function createEngine(
     return Promise.all(
       batch.map((operation) => {
         const pool = LISTS.has(operation[0]) ? forLists : connections;
-        return pool.lookUp((connection) => runOne<unknown>(looking, connection, operation));
+        return pool.lookUp(async (connection) => {
+          const { result, last = [] } = await runOne(connection, operation);
+          await Promise.all(last);
+          return result;
+        });
       }),
     );
+  }
+
+  function runOne(connection: Connection, [name, ...parameters]: Operation): Promise<Committable<unknown>> {
+    if (name === 'recoverSome') return recover(connection, ...parameters);
+    const operation = operations[name];
+    if (operation === undefined) throw new Error(`there is no operation ${name}`);
+    return runSteps(connection, operation(...parameters));
   }
 
   return {
@@ -164,19 +147,9 @@ export function createEngine(
   };
 }
 
-/** A method accepts parameters of any type; they were checked where the operation was called. */
-interface Runnable<Result> {
-  run(connection: Connection, ...parameters: unknown[]): Promise<Result>;
-}
-
-function runOne<Result>(
-  operations: Readonly<Record<string, Runnable<Result>['run']>>,
-  connection: Connection,
-  [name, ...parameters]: Operation,
-): Promise<Result> {
-  const run = operations[name];
-  if (run === undefined) throw new Error(`there is no operation ${name}`);
-  return run(connection, ...parameters);
+/** As `AnyOperations` has it. */
+interface Unchecked {
+  run(connection: Connection, ...parameters: unknown[]): Promise<Committable<unknown>>;
 }
 
 function isUnknownOwner(error: unknown): boolean {

@@ -7,16 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { StoreLog } from '../../core/books/store.ts';
 import { toReason } from './failures.ts';
+import type { NamedStatement } from '../sql/dialect.ts';
 import { toClientConfig, type Connections, type Statement } from './pool.ts';
 import { openSocket } from './socket.ts';
 
 const CHANNEL = 'responses_gateway_cancels';
 
 /** Notifies the owners of these records, except this process, when the transaction commits. */
-export const NOTIFY: Statement = {
+export const NOTIFY: NamedStatement = {
   name: 'notify_owners',
   text: `SELECT pg_notify('${CHANNEL}', owner) FROM requests
-    WHERE request_id = ANY($1::text[]) AND owner <> $2 GROUP BY owner`,
+    WHERE request_id = ANY(:requestIds::text[]) AND owner <> :owner GROUP BY owner`,
 };
 
 const NOTIFY_SELF: Statement = { name: 'notify_self', text: `SELECT pg_notify('${CHANNEL}', $1)` };

@@ -13,9 +13,11 @@ import { toInterrupted, type AskedRow, type UnfinishedRow } from '../rows/record
 import { writeRecords } from './changes.ts';
 import { NOTIFY } from './notices.ts';
 import { openLockedUnit } from './unit-of-work.ts';
-import type { Remote, RemoteChanges } from './remote.ts';
-import type { Connection, Connections, Statement } from './pool.ts';
-import { RECORDS } from './statements.ts';
+import { named, POSTGRES } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+import { changes, rows, send, type SteppedOperations } from '../sql/steps.ts';
+import type { Operations } from '../queue/operations.ts';
+import type { Committable, Connection, Connections, Statement } from './pool.ts';
 
 export interface Owner {
   readonly name: string;
@@ -126,23 +128,22 @@ const ENDED = unfinished('find_ended', 'AND request_id = ANY($2::text[])');
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
 /** Closes what dead processes left unfinished, which only one process does, and what has ended in this one. */
-export function prepareRecovery(owner: Owner, calendar: Calendar): RemoteChanges<'recoverSome'> {
-  return {
-    async recoverSome(connection, nowMs, ended) {
-      if (ended.length > 0) {
-        const own = await connection.rows<UnfinishedRow>(ENDED, [owner.name, ended]);
-        if (own.length > 0) return { result: own.length, last: await closeAll(connection, own, { nowMs, calendar }) };
-      }
-      for (;;) {
-        const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
-        if (dead === undefined) return { result: 0 };
-        const left = await connection.rows<UnfinishedRow>(ABANDONED, [dead.owner]);
-        if (left.length > 0)
-          return { result: left.length, last: await closeAll(connection, left, { nowMs, calendar }) };
-        await connection.changes(DELETE, [dead.owner]);
-      }
-    },
-  };
+export async function recoverSome(
+  connection: Connection,
+  { owner, calendar }: { readonly owner: Owner; readonly calendar: Calendar },
+  [nowMs, ended]: Parameters<Operations['recoverSome']>,
+): Promise<Committable<number>> {
+  if (ended.length > 0) {
+    const own = await connection.rows<UnfinishedRow>(ENDED, [owner.name, ended]);
+    if (own.length > 0) return { result: own.length, last: await closeAll(connection, own, { nowMs, calendar }) };
+  }
+  for (;;) {
+    const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
+    if (dead === undefined) return { result: 0 };
+    const left = await connection.rows<UnfinishedRow>(ABANDONED, [dead.owner]);
+    if (left.length > 0) return { result: left.length, last: await closeAll(connection, left, { nowMs, calendar }) };
+    await connection.changes(DELETE, [dead.owner]);
+  }
 }
 
 async function closeAll(
@@ -158,64 +159,43 @@ async function closeAll(
   return [...writeRecords(connection, closed), ...unit.flush(nowMs)];
 }
 
-const LIST_UNFINISHED: Statement = {
-  name: 'list_unfinished',
-  text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND created_at_ms < $2',
-};
-
-export function prepareOwn(owner: Owner): Remote<'listAsked' | 'listUnfinished'> {
-  return {
-    listAsked: (connection) => connection.rows<AskedRow>(RECORDS.listAsked, { owner: owner.name }),
-    async listUnfinished(connection, beforeMs) {
-      const rows = await connection.rows<{ readonly requestId: AskedRow['requestId'] }>(LIST_UNFINISHED, [
-        owner.name,
-        beforeMs,
-      ]);
-      return rows.map(({ requestId }) => requestId);
-    },
-  };
-}
-
-// The rows are locked in one order, so that two confirmations do not deadlock.
-const CONFIRM: Statement = {
-  name: 'confirm',
-  text: `
+const { listAsked, doubt } = recordStatements(POSTGRES);
+const { listUnfinished, confirm, notePrices, findOtherPrices } = named('own', {
+  listUnfinished: 'SELECT request_id AS "requestId" FROM requests WHERE owner = :owner AND created_at_ms < :beforeMs',
+  // The rows are locked in one order, so that two confirmations do not deadlock.
+  confirm: `
     UPDATE requests SET confirmed = 1 WHERE seq IN (
-      SELECT seq FROM requests WHERE request_id = ANY($1::text[]) AND owner = $2 ORDER BY seq FOR NO KEY UPDATE)`,
-};
-
-export function prepareConfirmations(owner: Owner): RemoteChanges<'doubt' | 'confirm'> {
-  return {
-    async doubt(connection, requestId) {
-      const asked = await connection.changes(RECORDS.doubt, { requestId });
-      return { result: null, last: asked === 0 ? [] : [connection.rows(NOTIFY, [[requestId], owner.name])] };
-    },
-    async confirm(connection, requestIds) {
-      await connection.changes(CONFIRM, [requestIds, owner.name]);
-      return { result: null };
-    },
-  };
-}
-
-const NOTE_PRICES: Statement = {
-  name: 'note_prices',
-  text: 'UPDATE owners SET prices = $1 WHERE owner = $2 AND prices IS DISTINCT FROM $1',
-};
-
-const FIND_OTHER_PRICES: Statement = {
-  name: 'find_other_prices',
-  text: `
+      SELECT seq FROM requests WHERE request_id = ANY(:requestIds::text[]) AND owner = :owner
+      ORDER BY seq FOR NO KEY UPDATE)`,
+  notePrices: 'UPDATE owners SET prices = :version WHERE owner = :owner AND prices IS DISTINCT FROM :version',
+  findOtherPrices: `
     SELECT DISTINCT prices FROM owners
-    WHERE prices <> $1 AND seen_at > clock_timestamp() - interval '${DEAD_AFTER_S} seconds' ORDER BY prices`,
-};
+    WHERE prices <> :version AND seen_at > clock_timestamp() - interval '${DEAD_AFTER_S} seconds' ORDER BY prices`,
+});
 
-/** Detects processes that use different prices. */
-export function preparePrices(owner: Owner): RemoteChanges<'comparePrices'> {
+/** Returns what is done in the name of this process. */
+export function ownOperations(
+  owner: Owner,
+): SteppedOperations<'listAsked' | 'listUnfinished' | 'doubt' | 'confirm' | 'comparePrices'> {
   return {
-    async comparePrices(connection, version) {
-      await connection.changes(NOTE_PRICES, [version, owner.name]);
-      const rows = await connection.rows<{ readonly prices: string }>(FIND_OTHER_PRICES, [version]);
-      return { result: rows.map(({ prices }) => prices) };
+    listAsked: () => rows<AskedRow>(listAsked, { owner: owner.name }),
+    *listUnfinished(beforeMs) {
+      const found = yield* rows<Pick<AskedRow, 'requestId'>>(listUnfinished, { owner: owner.name, beforeMs });
+      return found.map(({ requestId }) => requestId);
+    },
+    *doubt(requestId) {
+      const asked = yield* changes(doubt, { requestId });
+      if (asked > 0) yield* send(NOTIFY, { requestIds: [requestId], owner: owner.name });
+      return null;
+    },
+    *confirm(requestIds) {
+      yield* send(confirm, { requestIds, owner: owner.name });
+      return null;
+    },
+    /** Detects processes that use different prices. */
+    *comparePrices(version) {
+      yield* send(notePrices, { version, owner: owner.name });
+      return (yield* rows<{ readonly prices: string }>(findOtherPrices, { version })).map(({ prices }) => prices);
     },
   };
 }

@@ -1,20 +1,18 @@
-import { mapValues } from '../../core/map-values.ts';
-import { accountStatements } from '../sql/accounts.ts';
-import { NAME, POSTGRES, type NamedStatement } from '../sql/dialect.ts';
-import { recordStatements } from '../sql/records.ts';
-import { upkeepStatements } from '../sql/usage.ts';
+import { NAME, type NamedStatement } from '../sql/dialect.ts';
 import type { Statement } from './pool.ts';
 
-export const ACCOUNTS = mapValues(accountStatements(POSTGRES), toNumbered);
-export const RECORDS = mapValues(recordStatements(POSTGRES), toNumbered);
-export const UPKEEP = mapValues(upkeepStatements(POSTGRES), toNumbered);
+const numbered = new Map<string, Statement>();
 
 /** Returns the statement with numbers in the place of its `:names`, by which a connection finds the values. */
 export function toNumbered({ name, text }: NamedStatement): Statement {
+  const known = numbered.get(name);
+  if (known !== undefined) return known;
   const names: string[] = [];
   const byNumber = text.replaceAll(NAME, (_text, each: string) => {
     if (!names.includes(each)) names.push(each);
     return `$${names.indexOf(each) + 1}`;
   });
-  return { name, text: byNumber, names };
+  const statement = { name, text: byNumber, names };
+  numbered.set(name, statement);
+  return statement;
 }

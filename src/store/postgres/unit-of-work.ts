@@ -13,8 +13,10 @@ import { columnOf } from '../rows/columns.ts';
 import type { Paying } from '../rows/records.ts';
 import { SETTLED_HOURS } from '../rows/usage-rollups.ts';
 import { countedName, USAGE_SUMS, type UsageSumRow } from '../rows/usage.ts';
-import { forgetRollups } from './usage-rollups.ts';
+import { ROLLUPS_LOCK } from '../sql/dialect.ts';
+import { FORGET_ROLLUPS } from '../sql/usage.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
+import { toNumbered } from './statements.ts';
 
 export interface LockedUnitOfWork extends OpenUnit {
   /**
@@ -22,7 +24,8 @@ export interface LockedUnitOfWork extends OpenUnit {
    * that is named by its id brings its group, and any key the group of all.
    */
   load(accounts: AccountsToLoad): Promise<void>;
-  loadById(id: AccountId): Promise<Account | undefined>;
+  /** Locks these accounts alone. */
+  loadAlone(ids: readonly AccountId[]): Promise<void>;
   /** Usage of hours that are long over at this time needs `nowMs`. */
   flush(nowMs?: number): readonly Promise<unknown>[];
 }
@@ -143,9 +146,9 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
     noteUsage: unit.noteUsage,
     takeBackUsage: unit.takeBackUsage,
     load,
-    async loadById(id) {
-      const [account] = isGroupId(id) ? await lock(LOCK_GROUPS, [[id]]) : await lock(LOCK_KEYS, [[], [id]]);
-      return account;
+    async loadAlone(ids) {
+      await lock(LOCK_KEYS, [[], ids.filter((id) => !isGroupId(id))]);
+      await lock(LOCK_GROUPS, [ids.filter(isGroupId)]);
     },
     flush(nowMs = 0) {
       const { accounts, entries, sums, groupSums } = unit.flush();
@@ -168,5 +171,13 @@ function forgetLate(connection: Connection, sums: readonly UsageSumRow[], nowMs:
   const from = Math.min(...hours);
   // Rollups wait for twice as long, and for who holds their lock.
   const isLate = from < nowMs / HOUR_MS - SETTLED_HOURS / 2;
-  return isLate ? forgetRollups(connection, { from, until: Math.max(...hours) }) : [];
+  if (!isLate) return [];
+  return [connection.rows(SHARE_ROLLUPS), connection.changes(FORGET, { from, until: Math.max(...hours) })];
 }
+
+/** Who writes usage of hours that may be rolled up shares this lock. */
+const SHARE_ROLLUPS: Statement = {
+  name: 'share_rollups',
+  text: `SELECT pg_advisory_xact_lock_shared(${ROLLUPS_LOCK})`,
+};
+const FORGET = toNumbered({ name: 'forget_rollups', text: FORGET_ROLLUPS });

@@ -123,7 +123,7 @@ function fromModels(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify(models);
 }
 
-interface Changes<Change> {
+export interface Changes<Change> {
   readonly [column: string]: (change: Change) => string | number | null | undefined;
 }
 

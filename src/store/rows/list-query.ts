@@ -1,6 +1,7 @@
 import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RecordStatus } from '../../core/books/store.ts';
+import type { NamedStatement } from '../sql/dialect.ts';
 import { RECORD_COLUMNS } from './record-columns.ts';
 import type { RecordRow } from './records.ts';
 
@@ -22,12 +23,12 @@ export interface ListedRows {
   readonly searchedTo: RequestId | null;
 }
 
-export interface ListQuery {
-  /** Differs between queries with different texts. */
-  readonly name: string;
-  readonly text: string;
-  readonly values: readonly unknown[];
+/** Its name differs between queries with different texts. */
+export interface ListQuery extends NamedStatement {
+  readonly values: Values;
 }
+
+type Values = Readonly<Record<string, unknown>>;
 
 export interface ListQueries {
   readonly rows: ListQuery;
@@ -73,7 +74,7 @@ export function toListQueries(step: ListStep, collation = ''): ListQueries {
     text: `
       WITH searched AS MATERIALIZED (${searched} LIMIT 1 OFFSET ${LIST_WINDOW - 1})
       SELECT request_id AS "requestId" FROM searched WHERE ${fits}`,
-    values: [...values],
+    values: { ...values },
   };
   const text = `
     WITH searched AS MATERIALIZED (${searched} LIMIT ${isWhole ? bind(step.limit) : LIST_WINDOW})
@@ -125,9 +126,14 @@ function leadOf({ caller, groupId, errorCode, status, model }: ListStep): keyof 
 
 type Bind = (value: unknown) => string;
 
-function bindValues(): { readonly values: readonly unknown[]; readonly bind: Bind } {
-  const values: unknown[] = [];
-  return { values, bind: (value) => `$${values.push(value)}` };
+function bindValues(): { readonly values: Values; readonly bind: Bind } {
+  const values: Record<string, unknown> = {};
+  function bind(value: unknown): string {
+    const name = `value${Object.keys(values).length}`;
+    values[name] = value;
+    return `:${name}`;
+  }
+  return { values, bind };
 }
 
 function toCondition(step: ListStep, bind: Bind): (filter: Filter) => string {

@@ -1,5 +1,6 @@
 import type { GroupId } from '../../contract/ids.ts';
 import type { UsageQuery, UsageSums, UsageTotalBy } from '../../core/books/keys.ts';
+import type { Dialect, NamedStatement } from '../sql/dialect.ts';
 import { SUM_COLUMNS, type HourSpan } from './usage.ts';
 
 /**
@@ -124,63 +125,51 @@ export function partsOf({ kind, start, hours }: Rollup): readonly Rollup[] {
   return Array.from({ length: PARTS }, (_, part) => ({ kind, start: start + part * each, hours: each }));
 }
 
-/** Returns the statement that makes a rollup, with the placeholders of its kind, its start and its hours. */
-export function toRollUp(
-  { kind, hours }: Rollup,
-  of: { readonly kind: string; readonly start: string; readonly hours: string; readonly least: 'min' | 'least' },
-): string {
+/** Returns the statement that makes a rollup, of the values of the rollup. */
+export function toRollUp({ kind, hours }: Rollup, { least }: Pick<Dialect, 'least'>): NamedStatement {
   const isDay = hours === DAY_HOURS;
   const { table, group, name } = isDay ? ROLLUPS[kind] : { table: 'usage_sums', group: 'group_id', name: 'name' };
-  const sums = COLUMNS.map((column) => `${of.least}(sum(${column}), ${Number.MAX_SAFE_INTEGER})`);
+  const sums = COLUMNS.map((column) => `${least}(sum(${column}), ${Number.MAX_SAFE_INTEGER})`);
   const time = isDay ? 'hour' : 'start';
+  const of = { kind: 'CAST(:kind AS TEXT)', start: 'CAST(:start AS BIGINT)', hours: 'CAST(:hours AS BIGINT)' };
   const parts = isDay ? '' : `kind = ${of.kind} AND hours = ${of.hours} / ${PARTS} AND`;
-  return `
+  const text = `
     INSERT INTO usage_sums (kind, start, hours, group_id, name, ${COLUMNS.join(', ')})
     SELECT ${of.kind}, ${of.start}, ${of.hours}, ${group}, ${name}, ${sums.join(', ')} FROM ${table}
     WHERE ${parts} ${time} >= ${of.start} AND ${time} < ${of.start} + ${of.hours}
     GROUP BY ${group === `''` ? name : `${group}, ${name}`}`;
+  return { name: `roll_up_${kind}_${hours}`, text };
 }
 
-export interface TotalsDialect {
+export interface TotalsDialect extends Pick<Dialect, 'byBytes' | 'rowsOf' | 'inOrder' | 'groupsFirst'> {
   readonly starts: Readonly<Record<UsageQuery['per'], string>>;
-  /** Of names, which are only compared. */
-  readonly collation: '' | ' COLLATE "C"';
-  /** Placeholders. */
-  readonly filter: (at: number) => string;
-  readonly kind: string;
-  readonly limit: string;
-  /** Joins whose rows have the columns of `r`: `start` and `hours`, or of `h`: `from_hour` and `until_hour`. */
-  readonly rollups: string;
-  readonly hours: string;
-  /** Joins the ids of all groups, for an engine that would not find their rows of some hours by itself. */
-  readonly groups?: { readonly join: string; readonly id: string };
 }
 
 /** Returns the statement of a step, with a name that differs between different texts. */
-export function toTotals(step: TotalsStep, dialect: TotalsDialect): { readonly name: string; readonly text: string } {
+export function toTotals(step: TotalsStep, dialect: TotalsDialect): NamedStatement {
   const { by, per } = step;
   const filters = filtersOf(step);
-  const text = (column: string) => `${column}${dialect.collation}`;
+  const text = (column: string) => `${column}${dialect.byBytes}`;
   const columnsOf = { key: text('u.caller'), group: text('u.group_id'), model: text('u.model') };
   const raw = { ...columnsOf, time: dialect.starts[per], all: `''` }[by];
   const start = dialect.starts[per].replaceAll('hour', 's.start');
   const name = text('s.name');
   const rolled = { key: name, group: text('s.group_id'), model: name, time: start, all: `''` }[by];
-  const own = filters.map(({ column }, at) => `u.${column} = ${dialect.filter(at)}`);
-  const groups = isOfGroups(step) && step.groupId === null ? dialect.groups : undefined;
+  const own = filters.map(({ column }, at) => `u.${column} = :filter${at}`);
+  const groups = isOfGroups(step) && step.groupId === null ? dialect.groupsFirst : undefined;
   if (groups !== undefined) own.push(`u.group_id = ${groups.id}`);
   const columns = COLUMNS.join(', ');
   const order = by === 'time' ? 'name DESC' : '"costMicro" DESC, "requests" DESC, name';
   const sql = `
     WITH parts AS (
-      SELECT ${raw} AS name, ${columns} FROM ${dialect.hours} ${groups?.join ?? ''}
+      SELECT ${raw} AS name, ${columns} FROM ${dialect.rowsOf(':hours', 'h', ['from_hour', 'until_hour'])}${dialect.inOrder} ${groups?.join ?? ''}
         JOIN ${isOfGroups(step) ? 'group_usage' : 'usage'} AS u
         ON ${['u.hour >= h.from_hour', 'u.hour < h.until_hour', ...own].join(' AND ')}
       UNION ALL
-      SELECT ${rolled} AS name, ${columns} FROM ${dialect.rollups}
-        JOIN usage_sums AS s ON s.kind = ${dialect.kind} AND s.start = r.start AND s.hours = r.hours
-        ${filters.map(({ rolled: column }, at) => `AND s.${column} = ${dialect.filter(at)}`).join(' ')}
+      SELECT ${rolled} AS name, ${columns} FROM ${dialect.rowsOf(':rollups', 'r', ['start', 'hours'])}${dialect.inOrder}
+        JOIN usage_sums AS s ON s.kind = :kind AND s.start = r.start AND s.hours = r.hours
+        ${filters.map(({ rolled: column }, at) => `AND s.${column} = :filter${at}`).join(' ')}
     )
-    SELECT name, ${SELECTED.join(', ')} FROM parts GROUP BY name ORDER BY ${order} LIMIT ${dialect.limit}`;
+    SELECT name, ${SELECTED.join(', ')} FROM parts GROUP BY name ORDER BY ${order} LIMIT :limit`;
   return { name: ['totals', by, per, ...filters.map(({ column }) => column)].join('_'), text: sql };
 }

@@ -1,8 +1,49 @@
-import { PRUNE_STEP } from '../queue/operations.ts';
 import { BEGUN_COLUMNS, RECORD_COLUMNS } from '../rows/record-columns.ts';
+import { toListedRows, toListQueries } from '../rows/list-query.ts';
+import type { RecordRow } from '../rows/records.ts';
 import { named, type Dialect } from './dialect.ts';
+import { first, rows, type SteppedOperations } from './steps.ts';
 
-export function recordStatements({ byBytes, skipLocked }: Dialect) {
+type RecordOperation = 'find' | 'findAny' | 'findDuplicate' | 'findByIdempotencyKey' | 'list' | 'findCallers';
+
+export function recordOperations(dialect: Dialect): SteppedOperations<RecordOperation> {
+  const sql = recordStatements(dialect);
+  return {
+    *find(callers, requestId) {
+      const row = yield* first<RecordRow>(sql.find, { requestId });
+      return row !== undefined && callers.includes(row.caller) ? row : null;
+    },
+    *findAny(requestId) {
+      return (yield* first<RecordRow>(sql.find, { requestId })) ?? null;
+    },
+    *findDuplicate(candidates) {
+      for (const candidate of candidates) {
+        const row = yield* first<RecordRow>(sql.findDuplicate, candidate);
+        if (row !== undefined) return row;
+      }
+      return null;
+    },
+    *findByIdempotencyKey(candidates) {
+      const found = yield* rows<RecordRow>(sql.findByIdempotencyKey, ...candidates);
+      return found.toSorted((one, other) => other.seq - one.seq)[0] ?? null;
+    },
+    *list(step) {
+      const listed = toListQueries(step, dialect.byBytes);
+      const found = yield* rows<RecordRow>(listed.rows, listed.rows.values);
+      const last =
+        found.length < step.limit && listed.floor !== null
+          ? yield* first<RecordRow>(listed.floor, listed.floor.values)
+          : undefined;
+      return toListedRows(found, step.limit, last?.requestId ?? null);
+    },
+    *findCallers(prefix, limit) {
+      const found = yield* rows<{ readonly caller: string }>(sql.findCallers, { prefix, limit });
+      return found.map(({ caller }) => caller);
+    },
+  };
+}
+
+export function recordStatements({ byBytes }: Dialect) {
   return named('record', {
     findBegun: `SELECT ${BEGUN_COLUMNS} FROM requests WHERE request_id = :requestId`,
     find: `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = :requestId`,
@@ -28,10 +69,5 @@ export function recordStatements({ byBytes, skipLocked }: Dialect) {
     doubt: `
       UPDATE requests SET confirmed = CASE status WHEN 'processing' THEN 0 ELSE 1 END
       WHERE request_id = :requestId AND (confirmed IS NULL OR confirmed <> 1)`,
-    prune: `
-      DELETE FROM requests WHERE seq IN (
-        SELECT seq FROM requests WHERE completed_at_ms >= :fromMs AND completed_at_ms < :beforeMs ORDER BY completed_at_ms
-        LIMIT ${PRUNE_STEP}${skipLocked})
-      RETURNING completed_at_ms AS "endedAtMs"`,
   });
 }

@@ -1,90 +1,112 @@
-import { MAX_ACCEPTED, PRUNE_STEP } from '../queue/operations.ts';
-import { SPENDING_COLUMNS, SPENDING_CONDITION } from '../rows/alerts.ts';
-import { SELECT_SUMS } from '../rows/usage.ts';
 import type { UsageQuery } from '../../core/books/keys.ts';
+import {
+  cover,
+  DAY_HOURS,
+  filtersOf,
+  partsOf,
+  rollupsFor,
+  toRollUp,
+  toTotals,
+  type Rollup,
+  type TotalRow,
+} from '../rows/usage-rollups.ts';
+import { SELECT_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
 import { named, type Dialect } from './dialect.ts';
+import { first, rows, send, type SteppedOperations } from './steps.ts';
+
+type UsageOperation = 'sumUsage' | 'sumGroupUsage' | 'findUsageSpan' | 'sumTotals' | 'listRollups' | 'rollUp';
+
+export function usageOperations(dialect: Dialect): SteppedOperations<UsageOperation> {
+  const starts = startsOf(dialect);
+  const sums = {
+    hour: sumStatements('hour', starts),
+    day: sumStatements('day', starts),
+    month: sumStatements('month', starts),
+  };
+  const sql = rollupStatements(dialect);
+
+  return {
+    sumUsage: (caller, per, span, limit) =>
+      rows<UsageSumRow>(sums[per][caller === null ? 'ofAll' : 'ofCaller'], { whose: caller, limit, ...span }),
+    sumGroupUsage: (groupId, per, span, limit) =>
+      rows<GroupUsageRow>(sums[per][groupId === null ? 'ofGroups' : 'ofGroup'], { whose: groupId, limit, ...span }),
+    *findUsageSpan() {
+      return (yield* first<HourSpan>(sql.findSpan)) ?? { from: 0, until: 0 };
+    },
+    *sumTotals(step) {
+      const { by, span, limit } = step;
+      const kind = rollupsFor(step);
+      yield* send(sql.compileNothing, {});
+      const isByTime = by === 'time' ? 1 : 0;
+      const found = kind === undefined ? [] : yield* rows<Rollup>(sql.findRollupsIn, { kind, isByTime, ...span });
+      const { rollups, hours } = cover(span, found);
+      const filters = filtersOf(step).map(({ value }, at): [string, unknown] => [`filter${at}`, value]);
+      return yield* rows<TotalRow>(toTotals(step, { ...dialect, starts }), {
+        rollups: JSON.stringify(rollups),
+        hours: JSON.stringify(hours.map(({ from, until }) => ({ from_hour: from, until_hour: until }))),
+        kind: kind ?? '',
+        limit,
+        ...Object.fromEntries(filters),
+      });
+    },
+    listRollups: () => rows<Rollup>(sql.listRollups, {}),
+    *rollUp(rollup) {
+      yield* rows(sql.lockRollups, {});
+      const parts = partsOf(rollup);
+      if ((yield* rows(sql.findRollup, ...parts)).length < parts.length) return null;
+      yield* send(sql.removeSums, rollup);
+      yield* send(toRollUp(rollup, dialect), rollup);
+      yield* send(sql.markRollup, rollup);
+      return null;
+    },
+  };
+}
 
 /** How the hour of a row becomes the one in which its hour, day or month begins. */
-export function startsOf({ startOfMonth }: Dialect) {
+function startsOf({ startOfMonth }: Dialect) {
   return { hour: 'hour', day: 'hour / 24 * 24', month: startOfMonth } satisfies Record<UsageQuery['per'], string>;
 }
 
 /** The sums of usage `per` time: of everybody, of one caller, of all groups, and of one group. */
-export function usageStatements(dialect: Dialect) {
-  const starts = startsOf(dialect);
-  const sumPer = (per: UsageQuery['per'], table: string, { columns, where }: { columns: string; where: string }) => `
+function sumStatements(per: UsageQuery['per'], starts: ReturnType<typeof startsOf>) {
+  const sumPer = (table: string, { columns, where }: { columns: string; where: string }) => `
     SELECT ${starts[per]} AS "startHour", ${columns}, ${SELECT_SUMS}
     FROM ${table} WHERE ${where} hour >= :from AND hour < :until
     GROUP BY "startHour", ${columns.replace(/ AS "\w+"/, '')} ORDER BY "startHour" LIMIT :limit`;
   const ofCallers = 'caller, model';
   const ofGroups = 'group_id AS "groupId", caller, model';
-  return (per: UsageQuery['per']) =>
-    named(`usage_${per}`, {
-      ofAll: sumPer(per, 'usage', { columns: ofCallers, where: '' }),
-      ofCaller: sumPer(per, 'usage', { columns: ofCallers, where: 'caller = :whose AND' }),
-      ofGroups: sumPer(per, 'group_usage', { columns: ofGroups, where: '' }),
-      ofGroup: sumPer(per, 'group_usage', { columns: ofGroups, where: 'group_id = :whose AND' }),
-    });
+  return named(`usage_${per}`, {
+    ofAll: sumPer('usage', { columns: ofCallers, where: '' }),
+    ofCaller: sumPer('usage', { columns: ofCallers, where: 'caller = :whose AND' }),
+    ofGroups: sumPer('group_usage', { columns: ofGroups, where: '' }),
+    ofGroup: sumPer('group_usage', { columns: ofGroups, where: 'group_id = :whose AND' }),
+  });
 }
 
-export function upkeepStatements({ skipLocked }: Dialect) {
-  const spending = (table: keyof typeof SPENDING_COLUMNS): string => `
-    SELECT ${SPENDING_COLUMNS[table]} FROM ${table} WHERE seq < :beforeSeq AND ${SPENDING_CONDITION}
-    ORDER BY seq DESC LIMIT :limit`;
-  return named('upkeep', {
+function rollupStatements({ compileNothing, locks }: Dialect) {
+  return named('rollup', {
     // One aggregate for each SELECT, or SQLite reads the whole table.
-    findUsageSpan: `
+    findSpan: `
       SELECT coalesce((SELECT min(hour) FROM usage), 0) AS "from",
         coalesce((SELECT max(hour) FROM usage) + 1, 0) AS until`,
-    listStats: `
-      SELECT scope, per, start, model, counts FROM request_stats
-      WHERE scope = :scope AND per = :per AND start >= :from AND start < :until`,
-    listSpendingKeys: spending('keys'),
-    listSpendingGroups: spending('groups'),
-    // Of transactions that write the same row the later one sees what the earlier one has written.
-    claimAlert: `
-      INSERT INTO alerts AS known (subject, period, level, claimed_at_ms) VALUES (:subject, :period, :level, :nowMs)
-      ON CONFLICT (subject) DO UPDATE
-        SET period = excluded.period, level = excluded.level, claimed_at_ms = excluded.claimed_at_ms
-        WHERE known.period <> excluded.period OR known.level < excluded.level OR known.claimed_at_ms < :validFromMs`,
-    findCurrency: `
-      SELECT currency, CASE WHEN EXISTS (SELECT 1 FROM usage WHERE cost_micro > 0) THEN 1 ELSE 0 END AS "isCharged"
-      FROM charged_currency`,
-    noteCurrency: `
-      INSERT INTO charged_currency (id, currency) VALUES (1, :currency)
-      ON CONFLICT (id) DO UPDATE SET currency = excluded.currency`,
-    rememberAccepted: `
-      INSERT INTO accepted_callers (caller, accepted_at_ms) VALUES (:caller, :atMs)
-      ON CONFLICT (caller) DO UPDATE SET accepted_at_ms = excluded.accepted_at_ms`,
-    removeOldestAccepted: `
-      DELETE FROM accepted_callers WHERE caller IN (
-        SELECT caller FROM accepted_callers ORDER BY accepted_at_ms DESC LIMIT ${Number.MAX_SAFE_INTEGER}
-        OFFSET ${MAX_ACCEPTED}${skipLocked})`,
-    listAccepted: `
-      SELECT caller FROM accepted_callers WHERE accepted_at_ms >= :sinceMs ORDER BY accepted_at_ms, caller`,
+    compileNothing,
+    findRollupsIn: `
+      SELECT kind, start, hours FROM usage_rollups WHERE kind = :kind AND start >= :from AND until <= :until
+        AND is_current = 1 AND (CAST(:isByTime AS INTEGER) = 0 OR hours = ${DAY_HOURS})`,
     listRollups: 'SELECT kind, start, hours FROM usage_rollups WHERE is_current = 1',
-    forgetRollups: 'UPDATE usage_rollups SET is_current = 0 WHERE until > :from AND start <= :until',
-    removeRollupSums: 'DELETE FROM usage_sums WHERE kind = :kind AND start = :start AND hours = :hours',
+    lockRollups: locks.rollups,
+    findRollup: `
+      SELECT 1 AS found FROM usage_rollups
+      WHERE kind = :kind AND start = :start AND hours = :hours AND is_current = 1`,
+    removeSums: REMOVE_ROLLUP_SUMS,
     markRollup: `
       INSERT INTO usage_rollups (kind, start, hours, until, is_current)
       VALUES (:kind, :start, :hours, CAST(:start AS BIGINT) + CAST(:hours AS BIGINT), 1)
       ON CONFLICT (kind, start, hours) DO UPDATE SET is_current = 1`,
-    pruneUsage: `
-      DELETE FROM usage WHERE (hour, caller, model) IN (
-        SELECT hour, caller, model FROM usage WHERE hour < :beforeHour ORDER BY hour LIMIT ${PRUNE_STEP}${skipLocked})`,
-    pruneGroupUsage: `
-      DELETE FROM group_usage WHERE (group_id, hour, caller, model) IN (
-        SELECT group_id, hour, caller, model FROM group_usage WHERE hour < :beforeHour ORDER BY hour
-        LIMIT ${PRUNE_STEP}${skipLocked})`,
-    pruneRollup: `
-      DELETE FROM usage_rollups WHERE (kind, start, hours) IN (
-        SELECT kind, start, hours FROM usage_rollups WHERE start < :beforeHour ORDER BY until LIMIT 1${skipLocked})
-      RETURNING kind, start, hours`,
-    pruneStats: `
-      DELETE FROM request_stats WHERE (scope, per, start, model) IN (
-        SELECT scope, per, start, model FROM request_stats
-        WHERE (per IN ('day', 'month') AND start < :beforeHour) OR (per = 'hour' AND start < :firstHour)
-        LIMIT ${PRUNE_STEP}${skipLocked})`,
-    pruneAlerts: 'DELETE FROM alerts WHERE claimed_at_ms < :beforeMs',
   });
 }
+
+export const REMOVE_ROLLUP_SUMS = 'DELETE FROM usage_sums WHERE kind = :kind AND start = :start AND hours = :hours';
+
+/** What comes before a change of usage that may be rolled up already. */
+export const FORGET_ROLLUPS = 'UPDATE usage_rollups SET is_current = 0 WHERE until > :from AND start <= :until';

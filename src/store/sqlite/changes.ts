@@ -3,7 +3,6 @@ import type { GroupId, RequestId } from '../../contract/ids.ts';
 import type { Charges } from '../book/charges.ts';
 import { decide, neededBy, type Beginning, type Change, type Decided, type Needed } from '../book/changes.ts';
 import { isOver } from '../queue/deadline.ts';
-import type { Operations } from '../queue/operations.ts';
 import { columnOf } from '../rows/columns.ts';
 import { DRAFT_COLUMNS, HOLD_COLUMNS, listOf, namesOf, STATE_COLUMNS } from '../rows/record-columns.ts';
 import {
@@ -17,7 +16,10 @@ import {
 } from '../rows/records.ts';
 import { prepareNamed } from './named.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
-import { RECORDS } from './statements.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+
+const RECORDS = recordStatements(SQLITE);
 
 interface InsertRow extends DraftRow {
   readonly owner: string;
@@ -36,7 +38,6 @@ export interface Changes {
    * the only writer then.
    */
   apply(changes: readonly Change[]): readonly unknown[];
-  readonly lookups: Pick<Operations, 'find' | 'findAny' | 'findDuplicate'>;
   update(record: RecordRow): void;
 }
 
@@ -70,14 +71,6 @@ export function prepareChanges(
 
   return {
     apply: (changes) => cutWhereKeysReturn(changes).flatMap(applyTogether),
-    lookups: {
-      find(callers, requestId) {
-        const row = select.get({ requestId });
-        return row !== undefined && callers.includes(row.caller) ? row : null;
-      },
-      findAny: (requestId) => select.get({ requestId }) ?? null,
-      findDuplicate: (candidates) => findDuplicate(candidates) ?? null,
-    },
     update: (record) => void update.run(record),
   };
 

@@ -2,7 +2,10 @@ import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
 import type { AskedRow } from '../rows/records.ts';
 import { prepareNamed } from './named.ts';
-import { RECORDS } from './statements.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { recordStatements } from '../sql/records.ts';
+
+const RECORDS = recordStatements(SQLITE);
 
 /** What other processes ask the owner of a record: to cancel it, and whether it was acknowledged. */
 export function prepareDoubts(database: Database, owner: () => string) {

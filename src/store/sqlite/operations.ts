@@ -1,32 +1,32 @@
 import type { Database } from 'better-sqlite3';
-import { prepareAccepted } from './accepted.ts';
-import { prepareAlerts } from './alerts.ts';
+import { mapValues } from '../../core/map-values.ts';
 import { prepareCharges, type Charges } from '../book/charges.ts';
 import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Operation, Operations } from '../queue/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
 import type { Calendar } from '../calendar.ts';
 import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
-import { prepareGroups } from './groups.ts';
-import { prepareKeys } from './keys.ts';
-import { prepareLedger } from './ledger.ts';
 import { prepareChanges, type Changes } from './changes.ts';
 import { prepareDoubts } from './doubts.ts';
-import { prepareLists } from './lists.ts';
-import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
-import { prepareRequestStats } from './request-stats.ts';
-import { prepareRetention } from './retention.ts';
+import { prepareReclaim } from './retention.ts';
+import { SQLITE } from '../sql/dialect.ts';
+import { commonOperations, type CommonName } from '../sql/operations.ts';
+import { CARRY } from './carry.ts';
+import type { AnyOperations } from '../sql/steps.ts';
+import { prepareSteps } from './steps.ts';
 import { prepareFindMark } from './secret-mark.ts';
 import type { Owners } from './owner-lock.ts';
-import { prepareUsage } from './usage.ts';
-import { prepareUsageRollups } from './usage-rollups.ts';
 
-export interface SqliteOperations extends Omit<Operations, ChangeName> {
+type OwnName = Exclude<keyof Operations, ChangeName | CommonName | 'carrySome'>;
+
+interface OwnOperations extends Pick<Operations, OwnName> {
   pragma(source: string): unknown;
   /** Runs the following operations of the batch for another process. */
   asOwner(owner: string): null;
 }
+
+const STEPPED: AnyOperations = { ...commonOperations(SQLITE), ...CARRY };
 
 /** All other operations read the tables of accounts and usage, so the unit of work is written before them. */
 const IN_UNIT: ReadonlySet<string> = new Set(['find', 'findAny', 'findDuplicate', 'asOwner']);
@@ -44,12 +44,22 @@ export function prepareRunner(
   let acting = who.own;
   const charges = prepareCharges(unit, who.calendar);
   const changes = prepareChanges(database, { owner: () => acting, unit, charges });
-  const operations: Readonly<Record<string, unknown>> = {
-    ...prepareOperations(database, { ...who, acting: () => acting }, { unit, charges, changes }),
+  const runSteps = prepareSteps(database, unit.funding);
+  const own: OwnOperations = {
+    ...prepareOwn(database, { ...who, acting: () => acting }, { unit, charges, changes }),
     asOwner(owner: string) {
       acting = owner;
       return null;
     },
+  };
+  const operations: Readonly<Record<string, unknown>> = {
+    ...own,
+    ...mapValues(
+      STEPPED,
+      (begin) =>
+        (...parameters: unknown[]) =>
+          runSteps(begin(...parameters)),
+    ),
   };
 
   function apply([name, ...parameters]: Operation): unknown {
@@ -90,11 +100,11 @@ export function prepareRunner(
   };
 }
 
-function prepareOperations(
+function prepareOwn(
   database: Database,
   who: { readonly own: string; readonly owners: Owners; readonly acting: () => string },
   { unit, charges, changes }: { readonly unit: SqliteUnitOfWork; readonly charges: Charges; readonly changes: Changes },
-): Omit<SqliteOperations, 'asOwner'> {
+): Omit<OwnOperations, 'asOwner'> {
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],
@@ -102,20 +112,9 @@ function prepareOperations(
       const account = unit.funding.find(accountId);
       return account === undefined ? null : standingOf(account, nowMs);
     },
-    ...changes.lookups,
     ...prepareDoubts(database, who.acting),
-    ...prepareLists(database),
-    ...prepareOperator(database),
-    ...prepareKeys(database, unit.funding),
-    ...prepareGroups(database, unit.funding),
-    ...prepareLedger(database, unit),
-    ...prepareUsage(database),
-    ...prepareUsageRollups(database),
-    ...prepareRequestStats(database),
-    ...prepareAccepted(database),
-    ...prepareAlerts(database),
     ...prepareRecovery(database, who, { charges, changes }),
-    ...prepareRetention(database),
+    reclaimSome: prepareReclaim(database),
     ...prepareChecks(database),
   };
 }

@@ -12,6 +12,7 @@ import {
 } from '../book/unit-of-work.ts';
 import { columnOf } from '../rows/columns.ts';
 import { countedName, USAGE_SUMS, type GroupUsageRow, type HourSpan, type UsageSumRow } from '../rows/usage.ts';
+import { FORGET_ROLLUPS } from '../sql/usage.ts';
 import { prepareNamed } from './named.ts';
 
 export interface SqliteUnitOfWork extends OpenUnit {
@@ -50,9 +51,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     VALUES (:groupId, :startHour, :caller, ${named('group_usage', `group_id = :groupId AND ${ofHour}`)}, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
-  const forget = prepareRow<HourSpan>(
-    'UPDATE usage_rollups SET is_current = 0 WHERE until > :from AND start <= :until',
-  );
+  const forget = prepareRow<HourSpan>(FORGET_ROLLUPS);
 
   const unit = openUnitOfWork({
     of: (seq) => (seq < 0 ? selectGroupBySeq : selectBySeq).get(seq),

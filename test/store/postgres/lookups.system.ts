@@ -1,13 +1,16 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
 import { LIST_WINDOW, toListQueries } from '../../../src/store/rows/list-query.ts';
-import { LOOKUPS } from '../../../src/store/postgres/lookups.ts';
+import { POSTGRES } from '../../../src/store/sql/dialect.ts';
+import { recordOperations } from '../../../src/store/sql/records.ts';
+import { runSteps } from '../../../src/store/postgres/steps.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { toConnection, type Connection } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { ALL_RECORDS, LIST_PLANS, nameOf } from '../rows/list-plans.ts';
 
 const server = await findPostgres();
+const RECORDS = recordOperations(POSTGRES);
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -64,8 +67,8 @@ if (server !== undefined) {
 
     for (const { filters, index } of LIST_PLANS) {
       it(`lists ${nameOf(filters)} reads one index alone, and few rows of it`, async () => {
-        const { rows } = await LOOKUPS.list(connection, { ...ALL_RECORDS, ...filters });
-        expect(rows.length).to.be.at.most(21);
+        const { result } = await runSteps(connection, RECORDS.list({ ...ALL_RECORDS, ...filters }));
+        expect(result.rows.length).to.be.at.most(21);
         const reads = plans.flatMap(nodesOf).filter(isRead);
         expect(new Set(reads.map((node) => node['Index Name']))).to.deep.equal(
           new Set([index === 'byId' ? 'requests_request_id_key' : index]),
@@ -77,8 +80,9 @@ if (server !== undefined) {
     }
 
     it('finds callers goes from one to the next', async () => {
-      expect(await LOOKUPS.findCallers(connection, 'oth', 17)).to.deep.equal(['other']);
-      expect(await LOOKUPS.findCallers(connection, '', 17)).to.deep.equal(['c', 'other']);
+      const find = async (prefix: string) => (await runSteps(connection, RECORDS.findCallers(prefix, 17))).result;
+      expect(await find('oth')).to.deep.equal(['other']);
+      expect(await find('')).to.deep.equal(['c', 'other']);
       const reads = plans.flatMap(nodesOf).filter(isRead);
       for (const node of reads) expect(node['Index Name']).to.match(/^requests_of_caller/);
       for (const node of reads) expect(node['Actual Rows']).to.be.at.most(1);

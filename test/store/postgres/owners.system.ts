@@ -4,7 +4,8 @@ import { createCalendar } from '../../../src/store/calendar.ts';
 import { Client } from 'pg';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { preparePrices, prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
+import { ownOperations, recoverSome, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
+import { runSteps } from '../../../src/store/postgres/steps.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/time.ts';
@@ -88,8 +89,8 @@ if (server !== undefined) {
 
       const records = () => database.run('SELECT status, error_code, completed_at_ms::int FROM requests');
       const recover = () => {
-        const { recoverSome } = prepareRecovery(owner, createCalendar(UTC));
-        return connections.transaction((connection) => recoverSome(connection, 7, []));
+        const by = { owner, calendar: createCalendar(UTC) };
+        return connections.transaction((connection) => recoverSome(connection, by, [7, []]));
       };
       const silence = (seconds: number) =>
         database.run(
@@ -185,8 +186,9 @@ if (server !== undefined) {
     });
 
     it('hears of the other prices that living processes go by', async () => {
-      const { comparePrices } = preparePrices(owner);
-      const compare = (version: string) => connections.transaction((connection) => comparePrices(connection, version));
+      const { comparePrices } = ownOperations(owner);
+      const compare = (version: string) =>
+        connections.transaction((connection) => runSteps(connection, comparePrices(version)));
       const note = (version: string, silentS: number) =>
         database.run(`INSERT INTO owners (owner, seen_at, prices)
           VALUES ('${version}', clock_timestamp() - interval '${silentS} seconds', '${version}')`);

@@ -1,10 +1,13 @@
 import { expect } from 'chai';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { toListQueries } from '../../../src/store/rows/list-query.ts';
-import { prepareLists } from '../../../src/store/sqlite/lists.ts';
-import { prepareOperator } from '../../../src/store/sqlite/operator.ts';
+import { SQLITE } from '../../../src/store/sql/dialect.ts';
+import { recordOperations } from '../../../src/store/sql/records.ts';
+import { prepareSteps } from '../../../src/store/sqlite/steps.ts';
 import { migrate, MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { ALL_RECORDS, LIST_PLANS, nameOf } from '../rows/list-plans.ts';
+
+const RECORDS = recordOperations(SQLITE);
 
 describe('the plan by which SQLite', () => {
   let database: Database;
@@ -27,7 +30,7 @@ describe('the plan by which SQLite', () => {
   for (const { filters, index } of LIST_PLANS) {
     it(`lists ${nameOf(filters)} reads one index alone, in its order`, () => {
       const step = { ...ALL_RECORDS, ...filters };
-      prepareLists(database).list(step);
+      prepareSteps(database)(RECORDS.list(step));
       const { floor } = toListQueries(step);
       const ran = [...statements];
       expect(ran).to.have.lengthOf(floor === null ? 1 : 2);
@@ -44,7 +47,7 @@ describe('the plan by which SQLite', () => {
   }
 
   it('finds callers goes from one to the next', () => {
-    prepareOperator(database).findCallers('c', 17);
+    prepareSteps(database)(RECORDS.findCallers('c', 17));
     const lines = [...statements].flatMap(planOf).filter((line) => line.includes('requests'));
     expect(lines).to.have.lengthOf(2);
     for (const line of lines) expect(line).to.match(/^SEARCH requests USING COVERING INDEX requests_of_caller/);
