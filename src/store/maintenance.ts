@@ -1,5 +1,5 @@
 import type { SharedDatabase } from './database-url.ts';
-import type { DatabaseCheck } from './rows/check.ts';
+import type { DatabaseCheck } from './sql/check.ts';
 import type { Upgrade } from './rows/migrations.ts';
 import * as sqliteCheck from './sqlite/check.ts';
 import * as sqliteUpgrade from './sqlite/upgrade.ts';

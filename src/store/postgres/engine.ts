@@ -4,7 +4,7 @@ import { isChange, type Change, type ChangeName } from '../book/changes.ts';
 import type { Calendar } from '../calendar.ts';
 import { POSTGRES } from '../sql/dialect.ts';
 import { commonOperations } from '../sql/operations.ts';
-import type { AnyOperations, SteppedOperations } from '../sql/steps.ts';
+import type { AnyOperations, SteppedOperations, Steps } from '../sql/steps.ts';
 import { CARRY } from './carry.ts';
 import { isPlainAcceptance, writeChanges } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
@@ -12,7 +12,7 @@ import { RATES } from './rates.ts';
 import { ownOperations, recoverSome, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
 import { RETENTION } from './retention.ts';
-import { runSteps } from './steps.ts';
+import { runSteps, runToEnd } from './steps.ts';
 
 /** Each has a transaction of its own. */
 export const ALONE: ReadonlySet<Operation[0]> = new Set([
@@ -122,20 +122,20 @@ export function createEngine(
     return Promise.all(
       batch.map((operation) => {
         const pool = LISTS.has(operation[0]) ? forLists : connections;
-        return pool.lookUp(async (connection) => {
-          const { result, last = [] } = await runOne(connection, operation);
-          await Promise.all(last);
-          return result;
-        });
+        return pool.lookUp((connection) => runToEnd(connection, begin(operation)));
       }),
     );
   }
 
-  function runOne(connection: Connection, [name, ...parameters]: Operation): Promise<Committable<unknown>> {
-    if (name === 'recoverSome') return recover(connection, ...parameters);
+  function runOne(connection: Connection, operation: Operation): Promise<Committable<unknown>> {
+    const [name, ...parameters] = operation;
+    return name === 'recoverSome' ? recover(connection, ...parameters) : runSteps(connection, begin(operation));
+  }
+
+  function begin([name, ...parameters]: Operation): Steps<unknown> {
     const operation = operations[name];
     if (operation === undefined) throw new Error(`there is no operation ${name}`);
-    return runSteps(connection, operation(...parameters));
+    return operation(...parameters);
   }
 
   return {

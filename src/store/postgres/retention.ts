@@ -1,6 +1,6 @@
 import { named } from '../sql/dialect.ts';
-import { first, send, type SteppedOperations } from '../sql/steps.ts';
-import { FIND_MARK } from './secret-mark.ts';
+import { send, type SteppedOperations } from '../sql/steps.ts';
+import { findMark } from '../sql/secret-mark.ts';
 
 const { lockTable, write, remove } = named('probe', {
   // `accept` takes the same lock, so the probe fails when the table is locked or was dropped.
@@ -16,8 +16,8 @@ export const RETENTION: SteppedOperations<'reclaimSome' | 'probeWrite'> = {
     return false;
   },
   *probeWrite() {
-    const found = yield* first<{ readonly mark: string }>(FIND_MARK);
+    const mark = yield* findMark();
     for (const statement of [lockTable, write, remove]) yield* send(statement, {});
-    return found?.mark ?? null;
+    return mark ?? null;
   },
 };

@@ -39,3 +39,10 @@ export async function runSteps<Result>(connection: Connection, steps: Steps<Resu
   }
   return { result: next.value, last: [...sent, ...(unit?.flush() ?? [])] };
 }
+
+/** Runs steps that no commit follows. */
+export async function runToEnd<Result>(connection: Connection, steps: Steps<Result>): Promise<Result> {
+  const { result, last = [] } = await runSteps(connection, steps);
+  await Promise.all(last);
+  return result;
+}

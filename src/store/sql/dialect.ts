@@ -21,6 +21,9 @@ export interface Dialect {
   /** Keeps the number of an account whose ledger is to be dropped, if it could not be found otherwise. */
   readonly noteDeleted: string;
   readonly compileNothing: string;
+  /** Find whether there is the table `:name`, and whether keys have marks, in a database of any version. */
+  readonly hasTable: string;
+  readonly hasKeyMark: string;
   /** These keep off other gateways, which SQLite does not need: the transaction of a batch is its only writer. */
   readonly locks: {
     /** Of rows that several gateways may delete at the same time, each takes those that are free. */
@@ -65,6 +68,8 @@ export const SQLITE: Dialect = {
   },
   noteDeleted: '',
   compileNothing: '',
+  hasTable: 'SELECT 1 AS found FROM sqlite_schema WHERE name = :name',
+  hasKeyMark: `SELECT 1 AS found FROM pragma_table_info('keys') WHERE name = 'mark'`,
   locks: { skipLocked: '', forKeyShare: '', forUpdate: '', forAccount: '', names: '', records: '', rollups: '' },
 };
 
@@ -90,6 +95,10 @@ export const POSTGRES: Dialect = {
   noteDeleted: 'INSERT INTO deleted_keys (key) VALUES (:seq)',
   // The planner expects more rows than there are, and would compile for longer than the statement runs.
   compileNothing: 'SET jit = off',
+  hasTable: 'SELECT 1 AS found WHERE to_regclass(:name) IS NOT NULL',
+  hasKeyMark: `
+    SELECT 1 AS found FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = 'keys' AND column_name = 'mark'`,
   locks: {
     skipLocked: ' FOR UPDATE SKIP LOCKED',
     forKeyShare: ' FOR KEY SHARE',

@@ -9,16 +9,15 @@ import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareChanges, type Changes } from './changes.ts';
 import { prepareDoubts } from './doubts.ts';
 import { prepareRecovery } from './recovery.ts';
-import { prepareReclaim } from './retention.ts';
+import { prepareReclaim, RETENTION } from './retention.ts';
 import { SQLITE } from '../sql/dialect.ts';
 import { commonOperations, type CommonName } from '../sql/operations.ts';
 import { CARRY } from './carry.ts';
 import type { AnyOperations } from '../sql/steps.ts';
 import { prepareSteps } from './steps.ts';
-import { prepareFindMark } from './secret-mark.ts';
 import type { Owners } from './owner-lock.ts';
 
-type OwnName = Exclude<keyof Operations, ChangeName | CommonName | 'carrySome'>;
+type OwnName = Exclude<keyof Operations, ChangeName | CommonName | 'carrySome' | 'probeWrite'>;
 
 interface OwnOperations extends Pick<Operations, OwnName> {
   pragma(source: string): unknown;
@@ -26,7 +25,7 @@ interface OwnOperations extends Pick<Operations, OwnName> {
   asOwner(owner: string): null;
 }
 
-const STEPPED: AnyOperations = { ...commonOperations(SQLITE), ...CARRY };
+const STEPPED: AnyOperations = { ...commonOperations(SQLITE), ...CARRY, ...RETENTION };
 
 /** All other operations read the tables of accounts and usage, so the unit of work is written before them. */
 const IN_UNIT: ReadonlySet<string> = new Set(['find', 'findAny', 'findDuplicate', 'asOwner']);
@@ -115,28 +114,6 @@ function prepareOwn(
     ...prepareDoubts(database, who.acting),
     ...prepareRecovery(database, who, { charges, changes }),
     reclaimSome: prepareReclaim(database),
-    ...prepareChecks(database),
+    pragma: (source) => database.pragma(source, { simple: true }),
   };
-}
-
-/** A page for the table and each index of the records. */
-const PROBE_BYTES = 12 * 4096;
-
-function prepareChecks(database: Database) {
-  const insertProbe = database.prepare(`INSERT INTO write_probes (filler) VALUES (zeroblob(${PROBE_BYTES}))`);
-  const deleteProbes = database.prepare('DELETE FROM write_probes');
-  const findMark = prepareFindMark(database);
-
-  /** The probe needs new pages, as `accept` may, so that a full disk is noticed. */
-  function probeWrite(): string | null {
-    insertProbe.run();
-    deleteProbes.run();
-    return findMark() ?? null;
-  }
-
-  function pragma(source: string): unknown {
-    return database.pragma(source, { simple: true });
-  }
-
-  return { probeWrite, pragma };
 }

@@ -1,4 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { named } from '../sql/dialect.ts';
+import { findMark } from '../sql/secret-mark.ts';
+import { send, type SteppedOperations } from '../sql/steps.ts';
 
 const RECLAIM_STEP_PAGES = 200;
 
@@ -17,3 +20,20 @@ export function prepareReclaim(database: Database): () => boolean {
     return true;
   };
 }
+
+/** A page for the table and each index of the records. */
+const PROBE_BYTES = 12 * 4096;
+
+const { write, remove } = named('probe', {
+  write: `INSERT INTO write_probes (filler) VALUES (zeroblob(${PROBE_BYTES}))`,
+  remove: 'DELETE FROM write_probes',
+});
+
+export const RETENTION: SteppedOperations<'probeWrite'> = {
+  /** The probe needs new pages, as `accept` may, so that a full disk is noticed. */
+  *probeWrite() {
+    yield* send(write, {});
+    yield* send(remove, {});
+    return (yield* findMark()) ?? null;
+  },
+};

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import { findLedgerProblems } from '../postgres/check.ts';
+import { findLedgerProblems } from '../sql/check.ts';
+import { runToEnd } from '../postgres/steps.ts';
 import { connect, disconnect, explainFailure, withClient } from '../postgres/client.ts';
 import { hasTable } from '../postgres/has-table.ts';
 import { migrate } from '../postgres/migrate.ts';
@@ -47,7 +48,7 @@ export async function openTarget({ url, tables }: TargetOptions): Promise<Transf
     countEqual: (table, batch) => attempt(() => readNumber(client, statementsOf(table).countEqual, toLists(batch))),
     count: ({ name }) => attempt(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
     sums: () => attempt(() => readSums(client)),
-    findLedgerProblems: () => attempt(() => findLedgerProblems(toConnection(client))),
+    findLedgerProblems: () => attempt(() => runToEnd(toConnection(client), findLedgerProblems())),
     commit: () => attempt(() => commit(client, tables)),
     close: () => disconnect(client),
   };
