@@ -80,6 +80,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     what: '10,000 histories of requests in any order of events',
     command: ['node', 'test/lab/simulate/loop.ts'],
   },
+  size: { what: 'lines, names and words of the repository, beside other commits', command: ['node', 'test/size.ts'] },
   soak: {
     what: 'half an hour of mixed traffic, and what clients were told beside the records',
     command: ['node', 'test/lab/soak/loop.ts'],
