@@ -267,7 +267,8 @@ export function createBatchQueue({
   function succeed(batch: readonly Call[], results: readonly unknown[]): void {
     for (const [index, call] of batch.entries()) {
       const result = results[index];
-      if (call.caller === undefined) undo(call);
+      if (call.operation === call.care.undo) undoAgain(call);
+      else if (call.caller === undefined) undo(call);
       else if (result instanceof Error) call.caller.reject(result);
       else call.caller.resolve(result);
       call.caller = undefined;
@@ -300,30 +301,29 @@ export function createBatchQueue({
         continue;
       }
       refuse(call);
-      if (failure.reason === 'lost') undo(call);
+      if (failure.reason === 'lost') undo(call, true);
     }
-    if (failure.reason === 'lost') undoAgain(batch.filter(({ care }) => care.undo !== undefined));
     // New failing calls must not delay the next try endlessly.
     if (!batch.some(({ failures }) => failures > 1)) return;
     keptRetryAtMs = performance.now() + keptRetryAfterMs;
     keptRetryAfterMs = Math.min(Math.max(keptRetryAfterMs * 2, RETRY_KEPT_FIRST_MS), RETRY_KEPT_AT_MOST_MS);
   }
 
-  /** An undo that has overtaken its operation has found nothing to undo. */
-  function undoAgain(lost: readonly Call[]): void {
-    if (lost.length === 0) return;
+  /** An undo that has overtaken its operation has found nothing to undo. The server answers by now. */
+  function undoAgain(call: Call): void {
     setTimeout(() => {
       if (isClosed) return;
-      for (const call of lost) undo(call);
+      undo(call);
       wake();
     }, COMMITTED_WITHIN_MS).unref();
   }
 
-  function undo({ care }: Call): void {
+  /** The undo of what was lost has itself for its undo. */
+  function undo({ care }: Call, isLost = false): void {
     if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
     kept.push({
       operation: care.undo,
-      care: { isKept: true },
+      care: { isKept: true, ...(isLost && { undo: care.undo }) },
       deadlineMs: 0,
       lateSweeps: 0,
       caller: undefined,

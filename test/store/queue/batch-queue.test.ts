@@ -432,6 +432,18 @@ describe('the queue', () => {
       await passTime(2000);
       expect(batches.slice(2).map(({ names }) => names)).to.deep.equal([['discard']]);
     });
+
+    it('counts that time from the first undo that the server has answered, which may have stood still', async () => {
+      answer = failWith('lost');
+      await failureCode(accept(makeLane()));
+      await passTime(30_000);
+      answer = succeed;
+      batches = [];
+      await passTime(2000);
+      expect(batches.map(({ names }) => names)).to.deep.equal([['discard']]);
+      await passTime(10_000);
+      expect(batches.map(({ names }) => names)).to.deep.equal([['discard'], ['discard']]);
+    });
   });
 
   describe('of a process that stood still', () => {
