@@ -58,8 +58,8 @@ export interface BatchQueueLimits {
   readonly batch: number;
   /** A lookup can cost as much as many changes, which wait for it. */
   readonly lookups: number;
+  /** Beyond these only what must be kept is taken: the ends of requests that were accepted before. */
   readonly waiting: number;
-  readonly kept: number;
   readonly answerWithinMs: number;
   readonly keptWithinMs: number;
   readonly closeWithinMs: number;
@@ -70,7 +70,6 @@ export const DEFAULT_LIMITS: BatchQueueLimits = {
   batch: 256,
   lookups: 16,
   waiting: 10_000,
-  kept: 20_000,
   answerWithinMs: 2000,
   keptWithinMs: 1000,
   closeWithinMs: 3000,
@@ -144,8 +143,8 @@ export function createBatchQueue({
 
   function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
-    const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
-    if (waiting.length + lookingUp.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
+    const isFull = waiting.length + lookingUp.size + kept.length >= limit.waiting;
+    if (isFull && care.isKept !== true) return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const withinMs = care.isKept === true ? limit.keptWithinMs : limit.answerWithinMs;
       const deadlineMs = performance.now() + withinMs;
@@ -320,7 +319,7 @@ export function createBatchQueue({
 
   /** The undo of what was lost has itself for its undo. */
   function undo({ care }: Call, isLost = false): void {
-    if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
+    if (care.undo === undefined) return;
     kept.push({
       operation: care.undo,
       care: { isKept: true, ...(isLost && { undo: care.undo }) },
