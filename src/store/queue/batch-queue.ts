@@ -126,6 +126,7 @@ export function createBatchQueue({
   let areLookupsFirst = false;
   let isAwake = false;
   let isClosed = false;
+  let isGivenUp = false;
   let sweeper: NodeJS.Timeout | undefined;
   let sweptAtMs = 0;
   let lastFailure = SLOW;
@@ -175,6 +176,7 @@ export function createBatchQueue({
       await gather();
     }
     isAwake = false;
+    if (isGivenUp) return;
     if (kept.length > 0) setTimeout(wake, Math.max(0, keptRetryAtMs - performance.now()));
     else noteIdle();
   }
@@ -224,6 +226,7 @@ export function createBatchQueue({
   }
 
   function take(): Call[] {
+    if (isGivenUp) return [];
     if (kept.length > 0 && performance.now() >= keptRetryAtMs) return takeBatch(kept);
     if (areLookupsFirst) {
       areLookupsFirst = false;
@@ -364,6 +367,7 @@ export function createBatchQueue({
     });
     if (isAwake || kept.length > 0 || lookingUp.size > 0)
       await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
+    isGivenUp = true;
     const left = [...running, ...waiting, ...lookingUp, ...kept];
     for (const call of left) refuse(call);
     waiting = [];

@@ -446,6 +446,27 @@ describe('the queue', () => {
     });
   });
 
+  describe('that was closed', () => {
+    const passTime = useHeldTime();
+
+    it('asks the engine no more', async () => {
+      const queue = makeLane();
+      const disk = Promise.withResolvers<void>();
+      answer = async () => {
+        await disk.promise;
+        return failWith('starting')();
+      };
+      const finished = failureCode(finish(queue));
+      const closed = queue.close();
+      await passTime(50);
+      expect(await closed).to.equal(1);
+      expect(await finished).to.equal('store_unavailable');
+      disk.resolve();
+      await passTime(1000);
+      expect(batches).to.have.lengthOf(1);
+    });
+  });
+
   describe('of a process that stood still', () => {
     const passTime = useHeldTime();
 
