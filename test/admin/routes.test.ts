@@ -429,6 +429,7 @@ describe('the admin API', () => {
       expect((await ask('POST /groups', { body: { name, credits: '1' } })).body.error?.param).to.equal('credits');
       const made = await makeGroup({ name, limits: { spend_per_week: '7.00' } });
       expect((await ask(`GET ${whole}`)).body).to.deep.equal(made);
+      expect((await ask('POST /groups', { body: { name } })).body.error).to.include({ code: 'duplicate_request' });
       const wrong: readonly (readonly [path: string, body: object, param: string])[] = [
         [`PATCH ${whole}`, { limits: { tokens_per_minute: 5 } }, 'limits.tokens_per_minute'],
         [`PATCH ${whole}`, { name: 'other' }, 'name'],

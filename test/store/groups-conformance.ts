@@ -64,6 +64,9 @@ export function describeGroups(name: string, engine: EngineUnderTest): void {
       it('has a name that no other group has', async () => {
         const [one, other] = [await store.createGroup(newGroupDraft()), await store.createGroup(newGroupDraft())];
         expect(await codeThrown(store.createGroup(newGroupDraft({ name: one.name })))).to.equal('duplicate_request');
+        const whole = newGroupDraft({ groupId: WHOLE_GATEWAY });
+        await store.createGroup(whole);
+        expect(await codeThrown(store.createGroup(whole)), 'has one id').to.equal('duplicate_request');
         expect(await codeThrown(store.updateGroup(other.groupId, { name: one.name }))).to.equal('duplicate_request');
         await store.updateGroup(one.groupId, { name: one.name });
         await store.createKey(newKeyDraft({ name: one.name }));

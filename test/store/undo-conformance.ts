@@ -1,11 +1,12 @@
 /** What every engine promises of an accept without an answer whose process is taken for dead; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
+import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
 import { createBatchQueue } from '../../src/store/queue/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../src/store/queue/operations.ts';
 import type { RecordDraft, Store } from '../../src/core/books/store.ts';
-import { newHold, newKeyDraft } from '../support/keys.ts';
+import { newGroupDraft, newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, USAGE } from '../support/records.ts';
 import { failureCode } from '../support/sqlite.ts';
 
@@ -19,6 +20,7 @@ export interface Opened {
   readonly silence: () => void | Promise<void>;
 }
 
+const UNANSWERED: ReadonlySet<Operation[0]> = new Set(['acceptPaid', 'record', 'createGroup']);
 const LOG = { info: () => undefined, warn: () => undefined };
 
 /** Describes what becomes of a request whose process is paused between the commit of its accept and the answer. */
@@ -49,7 +51,7 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
         ...opened.engine,
         async run(mode, batch) {
           const reply = await opened.engine.run(mode, batch);
-          if (batch[0]?.[0] !== 'acceptPaid' && batch[0]?.[0] !== 'record') return reply;
+          if (!batch.some(([name]) => UNANSWERED.has(name))) return reply;
           await meanwhile();
           return { failure: { reason: 'lost', message: 'the process was paused' } };
         },
@@ -94,6 +96,16 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
         'settle 7',
       ]);
       expect(await other.accept(newPaidDraft())).to.have.property('kind', 'accepted');
+    });
+
+    it('leaves the limit of the whole gateway, which may have been made before', async () => {
+      const limit = newGroupDraft({ groupId: WHOLE_GATEWAY });
+      await other.createGroup(limit);
+      await callLate(
+        (paused) => paused.createGroup(limit),
+        async () => undefined,
+      );
+      expect(await other.findGroup(WHOLE_GATEWAY)).to.include({ groupId: WHOLE_GATEWAY });
     });
 
     it('leaves nothing of what was recorded at once with its end', async () => {

@@ -124,8 +124,9 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
     listLedger,
     async createGroup(draft) {
       if (draft.creditsMicro !== null) checkAmount(draft.creditsMicro);
-      const undo = ['deleteGroup', draft.groupId] as const;
-      const row = refuseConflict('group', await queue.call(['createGroup', toGroupDraftRow(draft), today()], { undo }));
+      // That of all keys has always one id, so what would be deleted may have been made before, or again.
+      const care: CallOptions = draft.groupId === WHOLE_GATEWAY ? {} : { undo: ['deleteGroup', draft.groupId] };
+      const row = refuseConflict('group', await queue.call(['createGroup', toGroupDraftRow(draft), today()], care));
       return toStoredGroup(row, today());
     },
     findGroup,

@@ -1,3 +1,4 @@
+import type { GroupId } from '../../contract/ids.ts';
 import type { CalendarDay, GroupChange } from '../../core/books/keys.ts';
 import { WHOLE_GATEWAY } from '../../core/ids.ts';
 import { mapValues, recordOf } from '../../core/map-values.ts';
@@ -20,7 +21,7 @@ export function groupOperations(
   const updates = updatesOf<GroupChange>('groups', 'group_id', CHANGED_GROUP_COLUMNS);
 
   /** What it finds stays so until the transaction ends. */
-  function* isTaken(name: string, groupId: string): Steps<boolean> {
+  function* isTaken(name: string, groupId: GroupId | null): Steps<boolean> {
     yield* rows(sql.lockNames, {});
     return (yield* first(sql.findNamed, { name, groupId })) !== undefined;
   }
@@ -30,7 +31,7 @@ export function groupOperations(
       const { groupId, name, createdAtMs, creditsMicro } = draft;
       const isWhole = groupId === WHOLE_GATEWAY;
       if (isWhole) yield* rows(sql.lockRecords, {});
-      if (yield* isTaken(name, groupId)) return 'name taken';
+      if (yield* isTaken(name, null)) return 'name taken';
       const row = yield* first<GroupRow>(sql.insert, draft);
       if (isWhole) yield* changes(sql.countWhole, wholeSince(today));
       const funding = yield* fundingOf([groupId]);
@@ -64,7 +65,7 @@ function groupStatements({ contains, locks, noteDeleted }: Dialect) {
   return named('group', {
     lockNames: locks.names,
     lockRecords: locks.records,
-    findNamed: 'SELECT 1 AS found FROM groups WHERE name = :name AND group_id <> :groupId',
+    findNamed: 'SELECT 1 AS found FROM groups WHERE name = :name AND group_id IS DISTINCT FROM :groupId',
     insert: `
       INSERT INTO groups (group_id, ${DRAFT_COLUMNS}) VALUES (:groupId, ${DRAFT_VALUES}) RETURNING ${GROUP_COLUMNS}`,
     /** The requests of all keys that run now, and what has ended in these times. */
