@@ -6,7 +6,8 @@ import { createBatchQueue } from '../../src/store/queue/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../src/store/queue/operations.ts';
 import type { RecordDraft, Store } from '../../src/core/books/store.ts';
-import { newGroupDraft, newHold, newKeyDraft } from '../support/keys.ts';
+import { newGroupDraft, newHold, newKeyDraft, NO_LIMITS } from '../support/keys.ts';
+import { inOneMinute } from '../support/one-minute.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, USAGE } from '../support/records.ts';
 import { failureCode } from '../support/sqlite.ts';
 
@@ -97,6 +98,19 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
       ]);
       expect(await other.accept(newPaidDraft())).to.have.property('kind', 'accepted');
     });
+
+    for (const { when, meanwhile } of [
+      { when: 'as it was', meanwhile: async () => undefined },
+      { when: 'after a recovery has closed it', meanwhile: () => recover() },
+    ]) {
+      it(`gives the tokens of its minute back, ${when}`, () =>
+        inOneMinute(async () => {
+          const limits = { ...NO_LIMITS, tokensPerMinute: 100 };
+          const limited = await other.createKey(newKeyDraft({ limits }));
+          await acceptLate(newDraft({ hold: { ...newHold(limited.keyId, 0), tokens: 60 } }), meanwhile);
+          expect(await other.findRate(limited.keyId)).to.include({ tokens: 0 });
+        }));
+    }
 
     it('leaves the limit of the whole gateway, which may have been made before', async () => {
       const limit = newGroupDraft({ groupId: WHOLE_GATEWAY });

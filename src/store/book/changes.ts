@@ -142,7 +142,7 @@ export function decide(changes: readonly Change[], { records, originals, late, c
       case 'discard':
         return discard(change[1], change[2], change[3]);
       case 'undoAccept':
-        return undoAccept(change[1], change[2]);
+        return undoAccept(change[1], change[2], change[3]);
       case 'requestCancel':
         return requestCancel(change[2], change[3], change[1]);
       case 'requestCancelOfAny':
@@ -219,10 +219,12 @@ export function decide(changes: readonly Change[], { records, originals, late, c
     return null;
   }
 
-  function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
+  function undoAccept(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null {
     const record = find(requestId);
-    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs, null);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record))
+      return discard(requestId, nowMs, correction);
     charges.undoEnd(record);
+    charges.correctRate(record, correction);
     remove(requestId);
     return null;
   }

@@ -1,7 +1,7 @@
 import { createCalendar } from '../calendar.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { RateCorrection } from '../../core/money/rates.ts';
-import { DAY_MS, UTC } from '../../core/time.ts';
+import { DAY_MS, MINUTE_MS, UTC } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../../core/books/keys.ts';
 import { checkAmount } from '../book/funds.ts';
 import { namesOf, type Identity } from '../../core/ids.ts';
@@ -148,7 +148,7 @@ export function createEngineStore({
 
   async function decide(draft: RecordDraft): Promise<Decision> {
     const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
-    const undo = ['undoAccept', draft.requestId, clock()] as const;
+    const undo = ['undoAccept', draft.requestId, clock(), toReturned(draft)] as const;
     const row = toDraftRow(draft, machineMs() + queue.answerWithinMs);
     const decision =
       draft.hold === undefined
@@ -228,6 +228,11 @@ function toPaidDecision(row: PaidRow): Decision {
   if (row.kind === 'late') throw tooLate();
   if (row.kind === 'accepted') return { kind: 'accepted', ...rates };
   return { kind: 'refused', code: row.kind, ...rates, ...(row.ofGroup !== null && { ofGroup: row.ofGroup }) };
+}
+
+/** Returns the tokens that were counted in its minute, if the clock of the database agrees on that. */
+function toReturned({ createdAtMs, hold }: RecordDraft): RateCorrection | null {
+  return hold === undefined ? null : { minute: Math.floor(createdAtMs / MINUTE_MS), tokens: -hold.tokens };
 }
 
 function tooLate(): ApiError {

@@ -55,7 +55,7 @@ export interface Operations {
    * As `discard`, after an `accept` that nobody was told of. Takes back what a recovery has closed
    * and charged meanwhile, unless somebody was told of that.
    */
-  undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null;
+  undoAccept(requestId: RequestId, nowMs: number, correction: RateCorrection | null): RecordStatus | null;
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;

@@ -224,7 +224,7 @@ describe('the book', () => {
             case 'discard':
               return [['discard', requestId, AT_MS, null]];
             case 'undo':
-              return [['undoAccept', requestId, AT_MS]];
+              return [['undoAccept', requestId, AT_MS, null]];
           }
         });
         const results = together.apply(changes);
