@@ -32,7 +32,7 @@ export interface ReplyChannel extends ReplyHead {
   baseUrl(): string;
   /** Whether the client has the whole reply, or has disconnected. */
   isServed(): boolean;
-  /** Calls the listener once; never if `isServed` is true already. */
+  /** Calls the listener once. If `isServed` is true already, it may never be called. */
   onceServed(listener: (hasWholeReply: boolean) => void): void;
   /** Whether the client has cancelled its request, where it can do so before there is a record. */
   isCancelled?(): boolean;

@@ -1,12 +1,16 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { openStore } from '../../src/store/open.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
+import { callerOf } from '../records/caller.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { passUntil, useHeldTime } from '../support/held-time.ts';
 import { kernelMayTake } from '../support/kernel.ts';
 import { chunkOf } from '../support/machine.ts';
+import { openManagedGateway } from '../support/managed.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -93,6 +97,33 @@ describe('a client that goes away', () => {
     expect(backend.requests).to.have.length(1);
     const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: unknown[] };
     expect(data).to.have.length(1);
+  });
+
+  it('while its key is looked up leaves its place to others', async () => {
+    const [asked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: Date.now });
+    const slow: typeof store = {
+      ...store,
+      async findKeyByHash(...key) {
+        asked.resolve();
+        await goOn.promise;
+        return store.findKeyByHash(...key);
+      },
+    };
+    const settings = { UPSTREAM_BASE_URL: backend.baseUrl, MAX_CONCURRENT_REQUESTS: '1' };
+    const managed = await openManagedGateway(settings, { store: slow });
+    await gateway.close();
+    gateway = managed;
+    const { secret } = await managed.issue();
+    const socket = sendRaw(gateway.url, JSON_REQUEST, { apiKey: secret });
+    await asked.promise;
+    socket.destroy();
+    await once(socket, 'close');
+    await allArrived();
+    goOn.resolve();
+    backend.reply({ sse: [chunkOf({ content: 'Hi' }, 'stop')] });
+    const reply = await callerOf(gateway.url, secret).create(JSON_REQUEST);
+    expect(reply.status, await reply.text()).to.equal(200);
   });
 
   describe('after the finish reason, while the usage is waited for,', () => {

@@ -4,13 +4,17 @@ import { connect, type Socket } from 'node:net';
 import { TEST_KEY } from './gateway.ts';
 
 /** Sends a create request to the gateway at `url`. With `contentLength` it may promise more of a body than it sends. */
-export function sendRaw(url: string, request: object, { contentLength }: { contentLength?: number } = {}): Socket {
+export function sendRaw(
+  url: string,
+  request: object,
+  { contentLength, apiKey = TEST_KEY }: { contentLength?: number; apiKey?: string } = {},
+): Socket {
   const { hostname, port, host } = new URL(url);
   const body = JSON.stringify(request);
   const head = [
     'POST /api/v1/responses HTTP/1.1',
     `Host: ${host}`,
-    `Authorization: Bearer ${TEST_KEY}`,
+    `Authorization: Bearer ${apiKey}`,
     'Connection: close',
     'Content-Type: application/json',
     `Content-Length: ${contentLength ?? Buffer.byteLength(body)}`,

@@ -40,9 +40,7 @@ export async function forwardRequest(
   // Lists of models are often public, so that an answer to a GET says nothing about the key.
   const isPost = req.method === 'POST';
   const stop = createStopController();
-  const leave = (): void => stop.abort(new ApiError('client_disconnected'));
-  if (res.closed) leave();
-  onceServed(res, leave);
+  onceServed(res, () => stop.abort(new ApiError('client_disconnected')));
   // Nothing is read of the body before a connection to the backend is there.
   req.once('resume', () => watchPace(req, () => stop.abort(new ApiError('request_timeout'))));
 
