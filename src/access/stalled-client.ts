@@ -9,38 +9,42 @@ import { unacknowledgedBytes } from '../wire/acknowledged.ts';
 import { onceServed } from '../wire/until-served.ts';
 
 /**
- * Returns how to look, every half of `stallMs`, whether the peer of a connection has acknowledged nothing for at least so long. Node counts what
- * it gives to the kernel, which may hold many MiB, and a peer that takes these steadily lives.
+ * Calls back when the peer of a connection has taken nothing for at least `stallMs` of what waits for it. Node counts what it gives to
+ * the kernel, which may hold many MiB, and a peer that takes these steadily lives. A limit of the socket would start again with
+ * whatever the peer sends, such as pings. Returns how to stop.
  */
-export function watchStall(stallMs: number): (socket: Socket) => boolean {
+export function watchStall(socketNow: () => Socket | null, stallMs: number, onStalled: () => void): () => void {
   let seen = '';
   let quiet = 0;
-  return (socket) => {
-    const now = `${socket.bytesWritten} ${unacknowledgedBytes(socket, stallMs / 8)}`;
+  const timer = setInterval(() => {
+    const socket = socketNow();
+    if (socket === null || socket.writableLength === 0) return;
+    const { bytesWritten, writableLength } = socket;
+    const now = `${bytesWritten - writableLength} ${unacknowledgedBytes(socket, stallMs / 8)}`;
     quiet = now === seen ? quiet + 1 : 0;
     seen = now;
-    return quiet >= 3;
-  };
+    if (quiet >= 3) onStalled();
+  }, stallMs / 2);
+  return () => clearInterval(timer);
 }
 
 /** Disconnects a client that takes no byte for this long. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
-  const isStalled = watchStall(stallMs);
-  res.setTimeout(stallMs / 2, () => {
-    if (res.writableLength === 0 || res.socket === null) return;
-    if (isStalled(res.socket)) res.destroy();
-    // Without something to do for the connection, Node would not look again.
-    else res.socket.setTimeout(stallMs / 2);
-  });
-  // The next reply on this connection may be silent for longer.
-  res.prependOnceListener('finish', () => res.socket?.setTimeout(0));
+  onceServed(
+    res,
+    watchStall(
+      () => res.socket,
+      stallMs,
+      () => res.destroy(),
+    ),
+  );
 }
 
 /** As `closeWhenStalled`, from the end of a reply on. One that the system takes at once needs no timer. */
 export function closeIfUnread(res: ServerResponse, stallMs: number): void {
   // Node emits this when it has written all of the reply to the socket.
   res.on('prefinish', () => {
-    if (res.writableLength > 0 && res.listenerCount('timeout') === 0) closeWhenStalled(res, stallMs);
+    if (res.writableLength > 0) closeWhenStalled(res, stallMs);
   });
 }
 

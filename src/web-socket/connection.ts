@@ -103,12 +103,11 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 
   let stopWatching: (() => void) | undefined;
   const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold, afterRead: watchHalfRead });
-  const isStalled = watchStall(options.clientStallMs);
-  socket.setTimeout(options.clientStallMs / 2).on('timeout', () => {
-    if (socket.writableLength === 0) return;
-    if (isStalled(socket)) ws.terminate();
-    else socket.setTimeout(options.clientStallMs / 2);
-  });
+  const stopStallWatch = watchStall(
+    () => socket,
+    options.clientStallMs,
+    () => ws.terminate(),
+  );
   ws.on('message', (data: Buffer, isBinary) => receive(frames.message() ?? data, isBinary));
   ws.beforeClose = (code) => {
     const reason = UNREADABLE.get(code);
@@ -118,6 +117,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     clearTimeout(idle);
     clearTimeout(age);
     clearInterval(ping);
+    stopStallWatch();
     stopWatch();
     frames.stop();
     reading.release();

@@ -331,6 +331,24 @@ describe('a client that goes away', () => {
         expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
       });
 
+      it('is cut off also if it sends an empty line all the time', async () => {
+        const words = `data: ${JSON.stringify(chunkOf({ content: 'x' }))}\n\n`.repeat(500);
+        backend.reply(async ({ start, write }) => {
+          start();
+          while (await write(words));
+        });
+        const socket = send(STREAM);
+        socket.pause();
+        await untilSteady(() => backend.bytesSent);
+        for (let lines = 0; backend.closed.length === 0; lines += 1) {
+          expect(lines, 'in 20 s').to.be.lessThan(100);
+          socket.write('\r\n');
+          await allArrived();
+          await passTime(STEP_MS / 2.5);
+        }
+        expect(backend.closed[0]?.aborted).to.equal(true);
+      });
+
       for (const { name, request } of [
         { name: 'a stream', request: STREAM },
         { name: 'JSON', request: JSON_REQUEST },

@@ -386,6 +386,26 @@ describe('the life of a WebSocket', () => {
     expect((await passUntil(asked.closed, 300)).aborted).to.equal(true);
   });
 
+  it('is cut when the client takes nothing, and pings all the time', async () => {
+    const speaker = await scene.open({ IDLE_TIMEOUT_MS: '600' });
+    const piece = `data: ${JSON.stringify(text('x'))}\n\n`.repeat(256);
+    scene.backend.reply(async ({ start, write }) => {
+      start();
+      while (await write(piece));
+    });
+    speaker.send(CREATE);
+    await speaker.next();
+    speaker.ws.pause();
+    await untilSteady(() => scene.backend.bytesSent);
+    for (let pings = 0; scene.backend.closed.length === 0; pings += 1) {
+      expect(pings, 'in 12 s').to.be.lessThan(60);
+      speaker.ws.ping();
+      await allArrived();
+      await passTime(200);
+    }
+    expect(scene.backend.closed[0]?.aborted).to.equal(true);
+  });
+
   it('is cut when the client takes nothing, and more is held for it than for its caller', async () => {
     const speaker = await scene.open({ MAX_BODY_BYTES: '250000', MAX_BODY_BYTES_IN_FLIGHT: '250000' });
     const piece = 'x'.repeat(64 * 1024);

@@ -204,41 +204,46 @@ describe('createHttpServer', () => {
     socket.destroy();
   });
 
-  it('keeps a connection whose next reply is silent for longer after one that was read late', async () => {
-    const replies: ServerResponse[] = [];
-    server.removeAllListeners('request');
-    server.on('request', (_req: IncomingMessage, res: ServerResponse) => {
-      closeIfUnread(res, 60_000);
-      replies.push(res);
-      if (replies.length === 2) replies[0]?.end(LARGE);
-    });
-    const socket = connect(port, '127.0.0.1').pause();
-    const [accepted] = (await once(server, 'connection')) as [Socket];
-    socket.write(requestFor('/', 'a') + requestFor('/', 'a'));
-    while (replies.length < 2) await new Promise(setImmediate);
-    expect(accepted.timeout).to.equal(30_000);
-    socket.resume();
-    while (replies[0]?.writableFinished !== true) await new Promise(setImmediate);
-    expect(accepted.timeout).to.equal(0);
-    socket.destroy();
-  });
-
   it('needs no timer for a reply that the system takes at once', async () => {
-    const socket = connect(port, '127.0.0.1');
-    const [accepted] = (await once(server, 'connection')) as [Socket];
-    const timeouts: number[] = [];
-    accepted.setTimeout = (ms) => {
-      timeouts.push(ms);
-      return accepted;
-    };
-    socket.write(requestFor('/', 'a'));
-    await once(socket, 'data');
-    expect(timeouts).not.to.include(STALL_MS);
-    socket.destroy();
+    const { setInterval: start } = globalThis;
+    const timers: unknown[] = [];
+    globalThis.setInterval = ((run: () => void, ms?: number) => {
+      timers.push(ms);
+      return start(run, ms);
+    }) as typeof setInterval;
+    try {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(requestFor('/', 'a'));
+      await once(socket, 'data');
+      expect(timers).to.deep.equal([]);
+      socket.destroy();
+    } finally {
+      globalThis.setInterval = start;
+    }
   });
 
   describe('whose time is held', () => {
     const passTime = useHeldTime();
+
+    it('keeps a connection whose next reply is silent for longer after one that was read late', async () => {
+      const replies: ServerResponse[] = [];
+      server.removeAllListeners('request');
+      server.on('request', (_req: IncomingMessage, res: ServerResponse) => {
+        closeIfUnread(res, STALL_MS);
+        replies.push(res);
+        if (replies.length === 2) replies[0]?.end(LARGE);
+      });
+      const socket = connect(port, '127.0.0.1').pause();
+      const [accepted] = (await once(server, 'connection')) as [Socket];
+      socket.write(requestFor('/', 'a') + requestFor('/', 'a'));
+      while (replies.length < 2) await new Promise(setImmediate);
+      await passTime(STALL_MS);
+      socket.resume();
+      while (replies[0]?.writableFinished !== true) await new Promise(setImmediate);
+      await passTime(10 * STALL_MS);
+      expect(accepted.destroyed).to.equal(false);
+      socket.destroy();
+    });
 
     it('does not keep the connection of a refused client that never closes it', async () => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
