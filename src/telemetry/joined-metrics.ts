@@ -31,7 +31,7 @@ export function joinMetrics(own: () => Promise<MetricSnapshot>, answerWithinMs =
   /**
    * Without the counts of ended processes a sum would fall, which Prometheus takes for a restart.
    */
-  let counted: MetricSnapshot = [];
+  let counted: Promise<MetricSnapshot> = Promise.resolve([]);
 
   async function look(member: Member): Promise<void> {
     const late = new AbortController();
@@ -48,19 +48,20 @@ export function joinMetrics(own: () => Promise<MetricSnapshot>, answerWithinMs =
     join(ask) {
       const member = { ask, last: [] };
       members.add(member);
-      return () => void leave(member);
+      return () => leave(member);
     },
     async show() {
       await Promise.all([...members].map(look));
       const first = await own();
-      return sum([first, counted, ...[...members].map(({ last }) => last)]).metrics();
+      return sum([first, await counted, ...[...members].map(({ last }) => last)]).metrics();
     },
   };
 
-  async function leave(member: Member): Promise<void> {
+  function leave(member: Member): void {
     members.delete(member);
     const ended = member.last.filter(({ type }) => ONLY_GROW.has(String(type)));
-    counted = await sum([counted, ended]).getMetricsAsJSON();
+    // Several may end at the same time.
+    counted = counted.then((before) => sum([before, ended]).getMetricsAsJSON());
   }
 }
 

@@ -95,6 +95,15 @@ describe('joined metrics', () => {
     expect(sumOf(families, 'running')).to.equal(1);
   });
 
+  it('keep what several processes had counted that end together', async () => {
+    const leaves = [joined.join(one.snapshot), joined.join(other.snapshot)];
+    one.counter.inc({ kind: 'a' }, 2);
+    other.counter.inc({ kind: 'a' }, 3);
+    await scrape();
+    for (const leave of leaves) leave();
+    expect(sumOf(await scrape(), 'served_total', { kind: 'a' })).to.equal(5);
+  });
+
   it('show a process that does not answer as it was the last time, and one that fails too', async () => {
     let answer = one.snapshot;
     joined.join(() => answer());
