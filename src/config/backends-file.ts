@@ -6,7 +6,7 @@ import { given } from '../core/given.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
-import { proxyFor } from './proxies.ts';
+import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Environment } from './settings.ts';
 import { compileBySize, readTableFile, type TableFile } from './table-file.ts';
 import { findTlsProblems } from './tls-files.ts';
@@ -77,6 +77,7 @@ function findProblems(
   env: Environment,
 ): readonly string[] {
   const problems = findUrlProblems('base_url', base_url).map((line) => line.replace(/^base_url: /, 'base_url '));
+  problems.push(...findProxyVariableProblems([base_url], env));
   if (findDialect(dialect ?? upstreamDialect, own) === undefined) problems.push(`dialect ${unknownDialect(own)}`);
   for (const [alias, model] of Object.entries(aliases)) {
     if (Object.hasOwn(aliases, model))

@@ -60,8 +60,7 @@ export function readConfig(env: Environment, { isCaller = false } = {}): Config 
     env,
   );
   const { UPSTREAM_BASE_URL: baseUrl = '', ALERT_WEBHOOK_URL: webhookUrl = '' } = settings;
-  const targets = [baseUrl, webhookUrl, ...(backends.content?.backends.map((spec) => spec.baseUrl) ?? [])];
-  broken.push(...findProxyVariableProblems(targets, env));
+  broken.push(...findProxyVariableProblems([baseUrl, webhookUrl], env));
   const headers = settings.UPSTREAM_HEADERS ?? {};
   broken.push(...findHeaderProblems(headers, env, settings.AUTH_MODE).map((line) => `UPSTREAM_HEADERS: ${line}`));
   if (settings.BACKENDS_FILE !== undefined && Object.keys(headers).length > 0)

@@ -26,11 +26,25 @@ export function proxyFor(target: string, env: Environment): Proxy | undefined {
 export function findProxyVariableProblems(targets: readonly string[], env: Environment): readonly string[] {
   const lines = targets.flatMap((target) => {
     const proxy = proxyFor(target, env);
-    if (proxy === undefined || /^https?:$/.test(URL.parse(proxy.url)?.protocol ?? '')) return [];
+    if (proxy === undefined || isUsable(proxy)) return [];
     const { host } = new URL(target);
-    return [`${proxy.variable}: must be the http:// or https:// URL of a proxy; NO_PROXY=${host} goes without one`];
+    return [
+      `${proxy.variable}: must be the http:// or https:// URL of a proxy, with %25 for each percent sign in its password; ` +
+        `NO_PROXY=${host} goes without one`,
+    ];
   });
   return [...new Set(lines)];
+}
+
+function isUsable({ url }: Proxy): boolean {
+  const parsed = URL.parse(url);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false;
+  try {
+    decodeURIComponent(parsed.username + parsed.password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns a proxy without the user name and the password that its URL may have. */

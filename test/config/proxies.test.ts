@@ -52,9 +52,14 @@ describe('the proxy of an address', () => {
   it('is refused where the gateway cannot speak to it, if an address needs it', () => {
     const env = { ALL_PROXY: 'socks5://u:secret@127.0.0.1:1080', UPSTREAM_BASE_URL: 'https://api.test/v1' };
     expect(() => readConfig(env)).to.throw(
-      'ALL_PROXY: must be the http:// or https:// URL of a proxy; NO_PROXY=api.test goes without one',
+      'ALL_PROXY: must be the http:// or https:// URL of a proxy, with %25 for each percent sign in its password; NO_PROXY=api.test goes without one',
     );
     expect(readConfig({ ...env, NO_PROXY: 'api.test' }).upstreamProxy).to.equal(null);
+  });
+
+  it('is refused where its password has a percent sign that begins no escape', () => {
+    const env = { HTTPS_PROXY: 'http://u:50%@proxy.test:3128', UPSTREAM_BASE_URL: 'https://api.test/v1' };
+    expect(() => readConfig(env)).to.throw('HTTPS_PROXY: must be the http:// or https:// URL of a proxy');
   });
 
   it('is in the banner, without its password', () => {

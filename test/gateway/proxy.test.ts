@@ -150,4 +150,20 @@ describe('a gateway behind a forward proxy', () => {
       .to.include('HTTP_PROXY')
       .and.not.match(/p%40ss|p@ss/);
   });
+
+  it('goes on where a new backend would need a proxy that it cannot speak to', async () => {
+    const file = join(folder, 'backends.json');
+    const list = (base_url: string): void =>
+      writeFileSync(file, JSON.stringify({ backends: [{ name: 'a', base_url }] }));
+    list(backend.baseUrl);
+    await open({ BACKENDS_FILE: file, https_proxy: 'http://u:50%@127.0.0.1:1' });
+    list(secure());
+    gateway?.reload();
+    expect(lines.at(-1)?.['problems']).to.deep.equal([
+      'BACKENDS_FILE: a: https_proxy: must be the http:// or https:// URL of a proxy, with %25 for each percent sign in its ' +
+        `password; NO_PROXY=backend.test:${backend.port} goes without one`,
+    ]);
+    backend.reply(answer());
+    expect((await post('/v1/responses')).status).to.equal(200);
+  });
 });
