@@ -17,7 +17,7 @@ export interface CurrentKeyOptions {
 export function withCurrentKey(spec: BackendSpec, options: CurrentKeyOptions): BackendSpec {
   const { apiKeyFile, headers = {} } = spec;
   const read = followFiles(options);
-  const hasFiles = Object.values(headers).some((value) => FILE.test(value));
+  const hasFiles = Object.values(headers).some((value) => value.search(FILE) !== -1);
   if (apiKeyFile === undefined && !hasFiles) return spec;
   if (apiKeyFile !== undefined) read(apiKeyFile, spec.apiKey ?? undefined);
   return {
@@ -31,14 +31,14 @@ export function withCurrentKey(spec: BackendSpec, options: CurrentKeyOptions): B
   };
 }
 
-const FILE = /\$\{file:([^}]*)\}/;
+const FILE = /\$\{file:([^}]*)\}/g;
 
 /** Returns the headers with what `read` says of the files in them. */
 export function currentHeaders(
   headers: BackendSpec['headers'] = {},
   read: (path: string) => string | undefined,
 ): Readonly<Record<string, string>> {
-  return mapValues(headers, (value) => value.replace(FILE, (_, path: string) => read(path) ?? ''));
+  return mapValues(headers, (value) => value.replaceAll(FILE, (_, path: string) => read(path) ?? ''));
 }
 
 function followFiles({ readKeyFile, nowMs, log }: CurrentKeyOptions): (path: string, first?: string) => string {

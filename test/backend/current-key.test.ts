@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { withCurrentKey } from '../../src/backend/current-key.ts';
+import { currentHeaders, withCurrentKey } from '../../src/backend/current-key.ts';
 import { onlyBackend } from '../support/only-backend.ts';
 
 describe('the key of a backend in a file', () => {
@@ -34,6 +34,11 @@ describe('the key of a backend in a file', () => {
     expect([spec.apiKey, spec.apiKey, reads]).to.deep.equal(['second', 'second', 1]);
     nowMs += 3_600_000;
     expect(reads).to.equal(1);
+  });
+
+  it('is in a header as often as that names a file', () => {
+    const headers = { 'cf-access': '${file:/run/id}:${file:/run/secret}' };
+    expect(currentHeaders(headers, (path) => path.slice('/run/'.length))).to.deep.equal({ 'cf-access': 'id:secret' });
   });
 
   it('stays while the file holds none, which is logged once', () => {
