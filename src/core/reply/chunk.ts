@@ -52,15 +52,15 @@ export function messageOf(choice: ChatChunk): ChatChunk | undefined {
 }
 
 /**
- * Returns the reason in lower case. Some backends send null, "" or "null" (DashScope) in all chunks
- * but the last.
+ * Returns the reason in lower case. Some backends send null, "", "null" (DashScope) or "None" (early
+ * SGLang, vercel/ai#2548) in all chunks but the last.
  */
 export function finishReasonOf(choice: ChatChunk): string | undefined {
   const reason = choice['finish_reason'];
   return typeof reason === 'string' && !NO_REASON.has(reason) ? reason.toLowerCase() : undefined;
 }
 
-const NO_REASON: ReadonlySet<string> = new Set(['', 'null']);
+const NO_REASON: ReadonlySet<string> = new Set(['', 'null', 'None']);
 
 interface Words {
   readonly kind: 'text' | 'reasoning';

@@ -53,6 +53,8 @@ describe('finishReasonOf', () => {
     { given: 'stop', expected: 'stop' },
     { given: 'STOP', expected: 'stop' },
     { given: '', expected: undefined },
+    { given: 'null', expected: undefined },
+    { given: 'None', expected: undefined },
     { given: null, expected: undefined },
     { given: 1, expected: undefined },
   ];

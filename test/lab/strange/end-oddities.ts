@@ -81,6 +81,7 @@ export const FINISH_REASONS: readonly SameOddity[] = [
     [
       ['', 'OpenRouter; BerriAI/litellm#31634'],
       ['null', 'help.aliyun.com: DashScope'],
+      ['None', 'vercel/ai#2548'],
     ] as const
   ).map(([none, source]) => ({
     name: `"${none}" for no finish reason`,
