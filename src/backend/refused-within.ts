@@ -1,6 +1,6 @@
 /** What backends refuse inside of messages and tools, and how a request does without. */
 
-import type { ChatAssistantMessage, ChatMessage, ChatRequest, MessageState } from '../core/chat.ts';
+import type { ChatAssistantMessage, ChatMessage, ChatRequest, MessageState, ThoughtsField } from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import { parseExact } from '../core/request/exact-integers.ts';
 import { withoutStrict } from '../core/request/request.ts';
@@ -36,6 +36,8 @@ export const REFUSALS_WITHIN = {
     isNamedIn: (body) =>
       /\binvalid_encrypted_content\b/.test(body) || (/\breasoning_items\b/.test(body) && SAYS_UNKNOWN.test(body)),
   },
+  'messages.reasoning_text': fieldOfMessages('reasoning_text'),
+  'messages.reasoning_opaque': fieldOfMessages('reasoning_opaque'),
   'messages.extra_content': fieldOfMessages('extra_content'),
   'messages.provider_specific_fields': fieldOfMessages('provider_specific_fields'),
   // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2". It
@@ -90,7 +92,7 @@ export function wholeOf(request: ChatBody): ChatRequest {
 
 /** A field of messages of the assistant and of their calls, of which no value is refused alone. */
 function fieldOfMessages(
-  field: 'reasoning_content' | 'reasoning' | keyof MessageState,
+  field: keyof ThoughtsField | keyof MessageState,
   name = new RegExp(`\\b${field}\\b`),
 ): RefusalWithin {
   const has = (part: object): boolean => Object.hasOwn(part, field);

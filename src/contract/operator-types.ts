@@ -869,7 +869,8 @@ export interface OwnDialect {
   /**
    * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; as-used for reasoning_content, or the field that the model has used before, in which the reasoning of others goes only then; null when there is none.
    */
-  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | 'as-used' | null;
+  reasoningField?:
+    'reasoning_content' | 'reasoning' | 'reasoning_text' | 'thinking-part' | 'as-sent' | 'as-used' | null;
   /**
    * Whether an assistant message without reasoning must have that field too: with true each has it, with an empty text; with calls one that has tool calls, with a space.
    */

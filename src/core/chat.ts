@@ -29,6 +29,7 @@ export interface MessageState extends CallState {
   readonly reasoning_details?: readonly unknown[];
   readonly thinking_blocks?: readonly unknown[];
   readonly reasoning_items?: readonly unknown[];
+  readonly reasoning_opaque?: string;
 }
 
 export interface ChatToolCall extends CallState {
@@ -47,6 +48,7 @@ export type ChatMessage =
 export interface ThoughtsField {
   readonly reasoning_content?: string;
   readonly reasoning?: string;
+  readonly reasoning_text?: string;
 }
 
 export interface ChatAssistantMessage extends MessageState, ThoughtsField {

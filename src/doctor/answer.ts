@@ -99,7 +99,9 @@ function reasoningFieldsOf(chunk: ChatChunk): string[] {
   const choice = choiceOf(chunk);
   if (choice === undefined || !piecesOf(chunk).some(({ kind }) => kind === 'reasoning')) return [];
   const delta = deltaOf(choice);
-  const fields = ['reasoning_content', 'reasoning', 'reasoning_details'].filter((name) => saysSomething(delta[name]));
+  const fields = ['reasoning_content', 'reasoning', 'reasoning_text', 'reasoning_details'].filter((name) =>
+    saysSomething(delta[name]),
+  );
   return fields.length > 0 ? fields : ['thinking parts'];
 }
 

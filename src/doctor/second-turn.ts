@@ -54,10 +54,11 @@ function messageOf(chunk: ChatChunk): ChatChunk {
 type State = MessageState & ThoughtsField;
 
 function stateOf(message: ChatChunk): State {
-  const { reasoning_content: content, reasoning } = message;
+  const { reasoning_content: content, reasoning, reasoning_text: ofCopilot } = message;
   return {
     ...(typeof content === 'string' && content !== '' && { reasoning_content: content }),
     ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning }),
+    ...(typeof ofCopilot === 'string' && ofCopilot !== '' && { reasoning_text: ofCopilot }),
     ...messageStateOf(message),
   };
 }

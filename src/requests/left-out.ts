@@ -45,6 +45,8 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'messages.reasoning_details': 'input.reasoning',
   'messages.thinking_blocks': 'input.reasoning',
   'messages.reasoning_items': 'input.reasoning',
+  'messages.reasoning_text': 'input.reasoning',
+  'messages.reasoning_opaque': 'input.reasoning',
   'messages.extra_content': 'input.reasoning',
   'messages.provider_specific_fields': 'input.reasoning',
   'messages.past_images': 'input.input_image',

@@ -102,6 +102,13 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       }),
     ),
     {
+      given: { messages: [user, { ...answer, reasoning_text: 'Hm.', reasoning_opaque: 'abc' }] },
+      reply: refuse(
+        "messages[1]: property 'reasoning_text' is unsupported, property 'reasoning_opaque' is unsupported",
+      ),
+      becomes: { messages: [user, answer] },
+    },
+    {
       given: {
         messages: [{ ...call, tool_calls: [{ ...call.tool_calls[0], extra_content: { google: {} } }] }, output],
       },

@@ -71,6 +71,7 @@ const WORDS_FIELDS: ReadonlyMap<string, Words['kind']> = new Map([
   ['content', 'text'],
   ['reasoning_content', 'reasoning'],
   ['reasoning', 'reasoning'],
+  ['reasoning_text', 'reasoning'],
 ]);
 
 /**
@@ -103,6 +104,9 @@ export function saysNothing(chunk: ChatChunk): boolean {
   );
 }
 
+/** That of Copilot comes last (earendil-works/pi PR#1502). */
+const THOUGHTS_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_text'] as const;
+
 export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
 
 /**
@@ -111,8 +115,8 @@ export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; reado
  */
 export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   const pieces: TextPiece[] = [];
-  const reasoning =
-    text(delta['reasoning_content']) || text(delta['reasoning']) || reasoningDetailsText(delta['reasoning_details']);
+  const field = thoughtsFieldOf(delta);
+  const reasoning = field === undefined ? reasoningDetailsText(delta['reasoning_details']) : thoughtIn(delta[field]);
   if (reasoning !== '') pieces.push({ kind: 'reasoning', text: reasoning });
   const content = delta['content'];
   if (typeof content === 'string') {
@@ -128,11 +132,20 @@ export function textPiecesOf(delta: ChatChunk): TextPiece[] {
 /** Returns the field in which `textPiecesOf` finds reasoning; undefined when it finds none. */
 export function thoughtsFormOf(
   delta: ChatChunk,
-): 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking-part' | undefined {
-  if (text(delta['reasoning_content']) !== '') return 'reasoning_content';
-  if (text(delta['reasoning']) !== '') return 'reasoning';
+): (typeof THOUGHTS_FIELDS)[number] | 'reasoning_details' | 'thinking-part' | undefined {
+  const field = thoughtsFieldOf(delta);
+  if (field !== undefined) return field;
   if (reasoningDetailsText(delta['reasoning_details']) !== '') return 'reasoning_details';
   return listOf(delta['content']).some((part) => isObject(part) && 'thinking' in part) ? 'thinking-part' : undefined;
+}
+
+function thoughtsFieldOf(delta: ChatChunk): (typeof THOUGHTS_FIELDS)[number] | undefined {
+  return THOUGHTS_FIELDS.find((field) => thoughtIn(delta[field]) !== '');
+}
+
+/** Envoy's gateway sends those of Bedrock as an object (envoyproxy/ai-gateway PR#1222). */
+function thoughtIn(value: unknown): string {
+  return text(isObject(value) ? value['text'] : value);
 }
 
 /** Returns the state of the message. Empty lists and objects count as absent. */
@@ -141,11 +154,13 @@ export function messageStateOf(delta: ChatChunk): MessageState {
   const blocks = listOf(delta['thinking_blocks']);
   // LiteLLM has the sealed thoughts of OpenAI's models here (BerriAI/litellm PR#24690).
   const items = listOf(delta['reasoning_items']);
+  const opaque = text(delta['reasoning_opaque']);
   return {
     ...callStateOf(delta),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(blocks.length > 0 && { thinking_blocks: blocks }),
     ...(items.length > 0 && { reasoning_items: items }),
+    ...(opaque !== '' && { reasoning_opaque: opaque }),
   };
 }
 
@@ -180,10 +195,13 @@ function reasoningDetailsText(details: unknown): string {
   return details.map((detail) => (isObject(detail) ? text(detail['text']) || text(detail['summary']) : '')).join('');
 }
 
-/** Mistral sends a list of parts, and a `thinking` part has a list of text parts in turn. */
+/**
+ * Mistral sends a list of parts, and a `thinking` part has a list of text parts in turn. So has a
+ * `reasoning` part of Databricks (tidyverse/ellmer#822).
+ */
 function pushContentPart(part: unknown, pieces: TextPiece[]): void {
   if (!isObject(part)) return;
-  const thinking = part['thinking'];
+  const thinking = part['type'] === 'reasoning' ? part['summary'] : part['thinking'];
   if (Array.isArray(thinking)) {
     const thought = thinking.map((inner) => (isObject(inner) ? text(inner['text']) : '')).join('');
     if (thought !== '') pieces.push({ kind: 'reasoning', text: thought });

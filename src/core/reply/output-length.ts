@@ -8,11 +8,13 @@ const IMAGE_LENGTH = 5 * 1024;
 const MAX_DEPTH = 16;
 
 /** Backends send the same thoughts in several of these fields (OpenRouter, vLLM, LiteLLM). */
-const THOUGHTS = setOf('reasoning_content reasoning reasoning_details thinking_blocks reasoning_items thinking');
+const THOUGHTS = setOf(
+  'reasoning_content reasoning reasoning_text reasoning_details thinking_blocks reasoning_items thinking',
+);
 
 /** These say who or what something is, are opaque, or are what a search has found. */
 const NOT_WRITTEN = setOf(
-  'role id type index format detail extra_content provider_specific_fields signature thought_signature data encrypted_content ' +
+  'role id type index format detail extra_content provider_specific_fields signature thought_signature data encrypted_content reasoning_opaque ' +
     'annotations citations search_results context',
 );
 

@@ -36,7 +36,12 @@ export interface CallOfReply extends CallState {
 }
 
 const VERSION = 1;
-const FORMS: readonly unknown[] = ['reasoning_content', 'reasoning', 'thinking-part'] satisfies ThoughtsForm[];
+const FORMS: readonly unknown[] = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_text',
+  'thinking-part',
+] satisfies ThoughtsForm[];
 
 function isForm(value: unknown): value is ThoughtsForm {
   return FORMS.includes(value);
@@ -141,6 +146,10 @@ export function createStateCollector(log: EventLog, options: StateOptions & Reas
         growBy(log, attached);
         message[field] = joined(isWhole ? [] : message[field], attached);
       }
+      if (state.reasoning_opaque !== undefined) {
+        growBy(log, [state.reasoning_opaque]);
+        message.reasoning_opaque = state.reasoning_opaque;
+      }
     },
     addThoughts(text) {
       // `reasoning_details` go back unchanged and contain these thoughts.
@@ -165,7 +174,9 @@ export interface CollectedState {
 
 const LISTS = ['reasoning_details', 'thinking_blocks', 'reasoning_items'] as const;
 
-type CollectedMessageState = CollectedState & { [Field in (typeof LISTS)[number]]?: unknown[] };
+type CollectedMessageState = CollectedState & { [Field in (typeof LISTS)[number]]?: unknown[] } & {
+  reasoning_opaque?: string;
+};
 
 /** Adds what came with a piece. Throws ApiError when the reply becomes too large. */
 export function collectState(log: EventLog, kept: CollectedState, state: CallState): void {

@@ -42,9 +42,9 @@ function wordsOf(content: ChatMessage['content']): readonly string[] {
 
 /** Calls count without their ids, because the model does not write them. */
 function furtherTextsOf(message: ChatAssistantMessage): readonly string[] {
-  const { tool_calls: calls = [], refusal, reasoning_content: content, reasoning } = message;
+  const { tool_calls: calls = [], refusal, reasoning_content: content, reasoning, reasoning_text } = message;
   return [
-    ...[content, reasoning, refusal].filter((text) => text !== undefined),
+    ...[content, reasoning, reasoning_text, refusal].filter((text) => text !== undefined),
     ...calls.flatMap((call) => [call.function.name, call.function.arguments]),
   ];
 }

@@ -95,6 +95,9 @@ describe('textPiecesOf', () => {
     },
     { name: 'reasoning_content', delta: { reasoning_content: 'a' }, expected: [reasoning('a')] },
     { name: 'reasoning', delta: { reasoning: 'a' }, expected: [reasoning('a')] },
+    { name: 'reasoning_text', delta: { reasoning_text: 'a' }, expected: [reasoning('a')] },
+    { name: 'reasoning in an object', delta: { reasoning_content: { text: 'a' } }, expected: [reasoning('a')] },
+    { name: 'nothing of a signature', delta: { reasoning_content: { signature: 'a' } }, expected: [] },
     {
       name: 'the same thought in three fields once',
       delta: { reasoning_content: 'a', reasoning: 'a', reasoning_details: [{ text: 'a' }] },
@@ -139,6 +142,17 @@ describe('textPiecesOf', () => {
       },
       expected: [text('a'), reasoning('bc'), reasoning('e')],
     },
+    {
+      name: 'reasoning parts in their place',
+      delta: {
+        content: [
+          { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a', signature: '' }, { text: 'b' }, 'c'] },
+          { type: 'text', text: 'd' },
+          { type: 'reasoning', summary: null },
+        ],
+      },
+      expected: [reasoning('ab'), text('d')],
+    },
     { name: 'refusal parts', delta: { content: [{ type: 'refusal', refusal: 'a' }] }, expected: [refusal('a')] },
     {
       name: 'parts that say nothing',
@@ -160,7 +174,7 @@ describe('textPiecesOf', () => {
     });
   }
 
-  for (const name of ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details']) {
+  for (const name of ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_text', 'reasoning_details']) {
     it(`takes ${name} of a wrong type for absent`, () => {
       for (const wrong of WRONG.filter((value) => typeof value !== 'string')) {
         expect(textPiecesOf({ [name]: wrong }), JSON.stringify(wrong)).to.deep.equal([]);
@@ -177,6 +191,7 @@ describe('thoughtsFormOf', () => {
     },
     { delta: { reasoning_content: '', reasoning: 'a', reasoning_details: [{ text: 'a' }] }, expected: 'reasoning' },
     { delta: { reasoning: null, reasoning_details: [{ summary: 'a' }] }, expected: 'reasoning_details' },
+    { delta: { reasoning_text: 'a', reasoning_details: [{ summary: 'a' }] }, expected: 'reasoning_text' },
     {
       delta: {
         content: [
@@ -198,7 +213,7 @@ describe('thoughtsFormOf', () => {
 describe('messageStateOf', () => {
   it('reads what is attached to a message', () => {
     const lists = { reasoning_details: [{ a: 1 }, 'b'], thinking_blocks: [{}], reasoning_items: [{}] };
-    const state = { extra_content: { google: {} }, ...lists };
+    const state = { extra_content: { google: {} }, ...lists, reasoning_opaque: 'a' };
     expect(messageStateOf({ role: 'assistant', content: 'Hi', ...state })).to.deep.equal(state);
   });
 
@@ -210,6 +225,12 @@ describe('messageStateOf', () => {
       }
     });
   }
+
+  it('takes reasoning_opaque of a wrong type, or with nothing in it, for absent', () => {
+    for (const value of WRONG.filter((each) => each !== 'text')) {
+      expect(messageStateOf({ reasoning_opaque: value }), JSON.stringify(value)).to.deep.equal({});
+    }
+  });
 
   it('reads of a call what can be attached to one', () => {
     const fields = { extra_content: { google: {} }, reasoning_details: [{ a: 1 }] };

@@ -45,6 +45,7 @@ const cases: readonly { readonly name: string; readonly delta: object; readonly 
     },
     length: 2,
   },
+  { name: 'a thought of Copilot', delta: { reasoning_text: '123', reasoning_opaque: 'abc' }, length: 3 },
   { name: 'a sealed thought', delta: { reasoning_details: [{ type: 'reasoning.encrypted', data: 'abc' }] }, length: 0 },
   { name: 'a call', delta: call({ type: 'function', function: { name: 'look', arguments: '{}' } }), length: 6 },
   {

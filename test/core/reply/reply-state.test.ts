@@ -105,6 +105,11 @@ describe('the state of a reply', () => {
         seals: [true],
       },
       {
+        name: 'for thoughts of Copilot',
+        deltas: [{ reasoning_text: 'Hm' }, { reasoning_opaque: 'c2VhbGVk' }, { content: 'Hi' }],
+        seals: [true],
+      },
+      {
         name: 'after the call where the thoughts are shown in clear',
         deltas: [{ reasoning_content: 'Hm' }, { tool_calls: [call({ extra_content: SIGNED })] }],
         seals: [false, true],
@@ -131,6 +136,17 @@ describe('the state of a reply', () => {
       const items = [ITEM, { ...ITEM, id: 'rs_2' }];
       const output = read([{ content: 'Hi' }, ...items.map((item) => ({ content: '', reasoning_items: [item] }))]);
       expect(told(output)).to.deep.equal({ role: 'assistant', content: 'Hi', reasoning_items: items });
+    });
+
+    it('as thoughts of Copilot and their signature', () => {
+      const output = read([{ reasoning_text: 'Hm' }, { tool_calls: [call()] }, { reasoning_opaque: 'c2VhbGVk' }]);
+      expect(told(output)).to.deep.equal({
+        role: 'assistant',
+        content: null,
+        reasoning_text: 'Hm',
+        reasoning_opaque: 'c2VhbGVk',
+        tool_calls: [call()],
+      });
     });
 
     it('on its call alone', () => {

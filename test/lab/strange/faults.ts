@@ -29,8 +29,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'thoughts that are told of each of their fields',
     file: 'core/reply/chunk.ts',
-    right: "text(delta['reasoning_content']) || text(delta['reasoning']) ||",
-    wrong: "text(delta['reasoning_content']) + text(delta['reasoning']) ||",
+    right: ': thoughtIn(delta[field]);',
+    wrong: ": THOUGHTS_FIELDS.map((one) => thoughtIn(delta[one])).join('');",
     within: 8000,
   },
   {

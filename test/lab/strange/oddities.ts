@@ -125,6 +125,22 @@ const TEXTS: readonly SameOddity[] = [
     apply: (chunks) => rename(chunks, 'reasoning', 'reasoning_content'),
   },
   {
+    name: 'thoughts in `reasoning_text`',
+    source: 'Copilot, earendil-works/pi PR#1502',
+    takes: ['thoughts form'],
+    apply: (chunks) => rename(chunks, 'reasoning_content', 'reasoning_text'),
+  },
+  {
+    name: 'thoughts in an object',
+    source: 'envoyproxy/ai-gateway PR#1222',
+    takes: ['thoughts form'],
+    apply: (chunks) =>
+      eachDelta(chunks, (delta) => {
+        const thought = delta['reasoning_content'];
+        return typeof thought === 'string' && thought !== '' && set(delta, 'reasoning_content', { text: thought });
+      }),
+  },
+  {
     name: 'thoughts in two fields at once',
     source: 'field-wise proxies in front of vLLM (BerriAI/litellm#20246)',
     takes: ['thoughts form'],
@@ -137,11 +153,16 @@ const TEXTS: readonly SameOddity[] = [
         return true;
       }),
   },
-  {
-    name: 'thoughts as parts of the content',
-    source: 'docs.mistral.ai/capabilities/reasoning',
-    takes: ['thoughts form', 'text form'],
-    apply: (chunks) =>
+  ...(
+    [
+      ['thinking', 'thinking', 'docs.mistral.ai/capabilities/reasoning'],
+      ['reasoning', 'summary', 'Databricks, tidyverse/ellmer#822'],
+    ] as const
+  ).map(([type, field, source]) => ({
+    name: `thoughts as parts of the content of the type ${type}`,
+    source,
+    takes: ['thoughts form', 'text form'] as const,
+    apply: (chunks: Json[]) =>
       eachDelta(chunks, (delta) => {
         const thought = delta['reasoning_content'] ?? delta['reasoning'];
         const { content } = delta;
@@ -150,10 +171,10 @@ const TEXTS: readonly SameOddity[] = [
         delete delta['reasoning_content'];
         delete delta['reasoning'];
         const text = typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
-        delta['content'] = [{ type: 'thinking', thinking: [{ type: 'text', text: thought }] }, ...text];
+        delta['content'] = [{ type, [field]: [{ type: 'text', text: thought }] }, ...text];
         return true;
       }),
-  },
+  })),
   ...['<think>', '[THINK]', '<seed:think>', '◁think▷'].map((tag) => ({
     name: `thoughts between tags ${tag}`,
     source: 'waybarrios/vllm-mlx PR#599',
