@@ -236,22 +236,28 @@ const SEPARATORS = /__|[./:]/;
 
 /**
  * Models call tools without the prefix of their name (NousResearch/hermes-agent PR#61336), with
- * another separator behind it (openai/codex#23186), or with a prefix of their own. Returns a
- * function that finds the one tool that such a name fits; undefined when it fits none or several.
+ * another separator behind it (openai/codex#23186), or with a prefix of their own. They also write
+ * ` bash`, `Bash` and `get-by-id` for `bash` and `get_by_id` (anomalyco/opencode#24924, PR#31514).
+ * Returns a function that finds the one tool that such a name fits; undefined when it fits none or
+ * several.
  */
 function createFittingTools({ originals, offeredCount, callable }: ReplyTools) {
   const offered = [...originals]
     .slice(0, offeredCount)
     .filter(([, tool]) => callable === 'any' || callable.has(toolKey(tool)))
-    .map(([name, tool]) => ({ name, tool, parts: name.split(SEPARATORS) }));
+    .map(([name, tool]) => ({ name, tool, parts: partsOf(name) }));
   return (said: string): ToolRef | undefined => {
     const name = said.replace(LEAKED, '');
-    const parts = name.split(SEPARATORS);
+    const parts = partsOf(name);
     const exact = offered.find((one) => one.name === name);
     const same = offered.filter((one) => one.parts.length === parts.length && endsWith(one.parts, parts));
     const fitting = offered.filter((one) => endsWith(one.parts, parts) || endsWith(parts, one.parts));
     return exact?.tool ?? onlyOf(same)?.tool ?? onlyOf(fitting)?.tool;
   };
+}
+
+function partsOf(name: string): readonly string[] {
+  return name.trim().toLowerCase().replaceAll('-', '_').split(SEPARATORS);
 }
 
 function endsWith(parts: readonly string[], end: readonly string[]): boolean {

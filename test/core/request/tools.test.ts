@@ -130,7 +130,7 @@ describe('planTools', () => {
       const search = { kind: 'function', namespace: 'mcp__codegraph', name: 'codegraph_search' } as const;
       const tools: ToolParam[] = [
         { type: 'namespace', name: 'mcp__codegraph', tools: [{ type: 'function', name: 'codegraph_search' }] },
-        ...['mcp__one__find', 'mcp__two__find', 'exec_command', 'find_all'].map(toFunction),
+        ...['mcp__one__find', 'mcp__two__find', 'exec_command', 'find_all', 'Ticket_get-by-id'].map(toFunction),
         { type: 'custom', name: 'raw' },
         { type: 'apply_patch' },
       ];
@@ -148,6 +148,11 @@ describe('planTools', () => {
         ['default_api:raw', { kind: 'custom', name: 'raw' }],
         ['functions.apply_patch', { kind: 'apply_patch' }],
         ['one.find', named('mcp__one__find')],
+        [' exec_command\n', named('exec_command')],
+        ['Exec_Command', named('exec_command')],
+        ['exec-command', named('exec_command')],
+        ['functions.Exec-Command', named('exec_command')],
+        ['ticket_get_by_id', named('Ticket_get-by-id')],
       ];
       for (const [name, expected] of cases) {
         it(`takes ${name} for the one that fits`, () => {
@@ -164,11 +169,19 @@ describe('planTools', () => {
         'mcp__codegraph',
         '<|channel|>',
         '.',
+        'FIND',
+        'execcommand',
       ]) {
         it(`passes ${name} on, which fits none or several`, () => {
           expect(createToolFinder(planTools({ input: '', tools }, 'drop'))(name)).to.deep.equal(named(name));
         });
       }
+
+      it('prefers the tool that is spelled so', () => {
+        const plan = planTools({ input: '', tools: ['look', 'Look', 'x_look', 'X-look'].map(toFunction) }, 'drop');
+        for (const name of ['look', 'Look', 'X-look']) expect(createToolFinder(plan)(name)).to.deep.equal(named(name));
+        expect(createToolFinder(plan)('X_LOOK')).to.deep.equal(named('X_LOOK'));
+      });
 
       it('prefers the tool that has the name without what the template left', () => {
         const plan = planTools({ input: '', tools: ['look', 'mcp__x__look'].map(toFunction) }, 'drop');
