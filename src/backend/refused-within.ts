@@ -1,8 +1,17 @@
 /** What backends refuse inside of messages and tools, and how a request does without. */
 
-import type { ChatAssistantMessage, ChatMessage, ChatRequest, MessageState, ThoughtsField } from '../core/chat.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  ChatAssistantMessage,
+  ChatMessage,
+  ChatRequest,
+  ChatTool,
+  MessageState,
+  ThoughtsField,
+} from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import { parseExact } from '../core/request/exact-integers.ts';
+import { toPlainSchema } from '../core/request/plain-schema.ts';
 import { withoutStrict } from '../core/request/request.ts';
 import { FROM_OUTPUT, withAcknowledgements } from '../core/request/turns.ts';
 
@@ -58,6 +67,16 @@ export const REFUSALS_WITHIN = {
     valueOf: ({ messages }) => withAcknowledgements(messages).length > messages.length || undefined,
     without: (request) => withMessages(request, withAcknowledgements),
   },
+  // Claude from 4.6 on (router-for-me/CLIProxyAPI#5279), Mistral, DeepSeek: what is behind the last message of the
+  // user would be the beginning of the answer.
+  'messages.last_answer': {
+    isNamedIn: (body) =>
+      /\bassistant message prefill\b|\bend with a user (?:message|role)\b|\blast (?:message|role)\b.{0,60}\buser\b/i.test(
+        body,
+      ),
+    valueOf: ({ messages }) => messages.at(-1)?.role === 'assistant' || undefined,
+    without: (request) => withMessages(request, (messages) => [...messages, GO_ON]),
+  },
   // What a tool has shown to a model without vision, or a user to the model before it, comes again with every turn
   // (Wei-Shaw/sub2api#5519, farion1231/cc-switch#6697). Of a new image the caller has to hear.
   'messages.past_images': {
@@ -77,6 +96,19 @@ export const REFUSALS_WITHIN = {
       return values.has('true') || values.has('false') ? [...values].toSorted() : undefined;
     },
     without: ({ tools = [], ...rest }) => ({ ...rest, tools: tools.map(withoutStrict) }),
+  },
+  // OpenAI, Azure and Copilot (langchain-ai/open_deep_research#80). They do not limit descriptions in a schema.
+  'tools.description': {
+    isNamedIn: (body) => /\bfunction\.description\b.{0,20}\btoo long\b/.test(body),
+    valueOf: ({ tools = [] }) => tools.some(isLong) || undefined,
+    without: ({ tools = [], ...rest }) => ({ ...rest, tools: tools.map(withShortDescription) }),
+  },
+  // Gemini knows few keywords ("Unknown name \"$schema\" at 'tools[0].function_declarations[0].parameters'", AstrBotDevs/
+  // AstrBot#7572), and Kimi no type beside alternatives (MoonshotAI/kimi-code#2661).
+  'tools.parameters': {
+    isNamedIn: (body) => /\bfunction_declarations\[\d+\]\.(?!name\b)|\bmoonshot flavored json schema\b/.test(body),
+    valueOf: ({ tools = [] }) => !isDeepStrictEqual(tools, tools.map(withPlainSchema)) || undefined,
+    without: ({ tools = [], ...rest }) => ({ ...rest, tools: tools.map(withPlainSchema) }),
   },
 } as const satisfies Readonly<Record<string, RefusalWithin>>;
 
@@ -133,6 +165,30 @@ function withThoughts(message: ChatMessage): ChatMessage {
   if (!lacksThoughts(message)) return message;
   const { reasoning = '', ...rest } = message;
   return { ...rest, reasoning_content: reasoning === '' ? NO_THOUGHTS : reasoning };
+}
+
+const GO_ON: ChatMessage = { role: 'user', content: 'Go on.' };
+
+/** In UTF-16 code units. */
+const MAX_DESCRIPTION = 1024;
+
+function isLong({ function: { description = '' } }: ChatTool): boolean {
+  return description.length > MAX_DESCRIPTION;
+}
+
+/** The schema has the whole description then. */
+function withShortDescription(tool: ChatTool): ChatTool {
+  if (!isLong(tool)) return tool;
+  const { description = '', parameters, ...called } = tool.function;
+  const beginning = `${description.slice(0, MAX_DESCRIPTION - 1).toWellFormed()}…`;
+  return { ...tool, function: { ...called, description: beginning, parameters: { ...parameters, description } } };
+}
+
+function withPlainSchema(tool: ChatTool): ChatTool {
+  const { parameters } = tool.function;
+  return parameters === undefined
+    ? tool
+    : { ...tool, function: { ...tool.function, parameters: toPlainSchema(parameters) } };
 }
 
 /** Kimi refuses an empty text. */

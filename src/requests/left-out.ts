@@ -51,6 +51,8 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   'messages.provider_specific_fields': 'input.reasoning',
   'messages.past_images': 'input.input_image',
   'tools.strict': 'tools.strict',
+  'tools.description': 'tools.description',
+  'tools.parameters': 'tools.parameters',
 };
 
 export function nameRefused(reply: ReplyHead, fields: BegunAnswer['leftOut']): void {

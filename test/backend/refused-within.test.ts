@@ -32,6 +32,12 @@ describe('a backend that refuses what is inside of messages and tools', () => {
   } as const;
   const asTool = (strict?: boolean) =>
     ({ type: 'function', function: { name: 'look', ...(strict !== undefined && { strict }) } }) as const;
+  const withParameters = (parameters: Readonly<Record<string, unknown>>, description?: string) =>
+    ({
+      type: 'function',
+      function: { name: 'look', ...(description !== undefined && { description }), parameters },
+    }) as const;
+  const long = 'x'.repeat(1500);
   const answer = { role: 'assistant', content: 'I have read the output.' } as const;
   const look = { type: 'text', text: 'Look.' } as const;
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } } as const;
@@ -195,6 +201,59 @@ describe('a backend that refuses what is inside of messages and tools', () => {
       reply: refuse('Vision is not supported'),
       becomes: { messages: [{ role: 'user', content: [{ type: 'text', text: unseen }, sound] }, call, output] },
     },
+    // Claude, Mistral, DeepSeek.
+    ...[
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+      'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant',
+      'The last message of deepseek-reasoner must be a user message, or an assistant message with prefix mode on',
+    ].map((words) => ({
+      given: { messages: [user, answer] },
+      reply: refuse(words),
+      becomes: { messages: [user, answer, { role: 'user', content: 'Go on.' }] },
+    })),
+    // OpenAI, Azure and Copilot.
+    {
+      given: { ...plain, tools: [withParameters({ type: 'object' }, long), asTool()] },
+      reply: refuse(
+        "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but " +
+          'got a string with length 1500 instead.',
+      ),
+      becomes: {
+        ...plain,
+        tools: [withParameters({ type: 'object', description: long }, `${'x'.repeat(1023)}…`), asTool()],
+      },
+    },
+    // Gemini in three versions, Kimi.
+    ...[
+      'Invalid JSON payload received. Unknown name "$schema" at \'tools[0].function_declarations[0].parameters\': Cannot ' +
+        'find field.',
+      "Invalid value at 'request.tools[0].function_declarations[0].parameters.properties[0].value.type' (TYPE), Proto " +
+        'field is not repeating, cannot start list.',
+      '* GenerateContentRequest.tools[0].function_declarations[9].parameters.properties[city].items: missing field.',
+      "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': when using " +
+        'anyOf, type should be defined in anyOf items instead of the parent schema>',
+    ].map((words) => ({
+      given: {
+        ...plain,
+        tools: [
+          withParameters({
+            $schema: 'http://json-schema.org/draft-07/schema#',
+            type: 'object',
+            properties: { city: { type: ['string', 'null'], minLength: 1 } },
+            additionalProperties: false,
+          }),
+          withParameters({ type: 'object', properties: {} }),
+        ],
+      },
+      reply: refuse(words),
+      becomes: {
+        ...plain,
+        tools: [
+          withParameters({ type: 'object', properties: { city: { type: 'string' } } }),
+          withParameters({ type: 'object', properties: {} }),
+        ],
+      },
+    })),
     // Cerebras, hosts of Kimi, Fireworks.
     ...[
       refuse(
@@ -235,6 +294,23 @@ describe('a backend that refuses what is inside of messages and tools', () => {
     ['a thought that is too long', ofThoughts('reasoning_content'), 'messages[1].reasoning_content: string too long'],
     ['thoughts that are not there', plain, path],
     ['a strictness that is not there', { tools: [asTool()] }, 'strict is not supported'],
+    ['an answer that is not the last', plain, 'The conversation must end with a user message.'],
+    ['a description that is short', { tools: [asTool()] }, "'tools[0].function.description': string too long"],
+    [
+      'a schema that is plain',
+      { tools: [withParameters({ type: 'object', properties: {} })] },
+      'Unknown name "x" at \'tools[0].function_declarations[0].parameters\'',
+    ],
+    [
+      'a name of a tool',
+      { tools: [withParameters({ type: 'object', $schema: '' })] },
+      'GenerateContentRequest.tools[0].function_declarations[4].name: Invalid function name.',
+    ],
+    [
+      'an unknown field elsewhere',
+      { tools: [withParameters({ type: 'object', $schema: '' })] },
+      'Unknown name "top_k": Cannot find field.',
+    ],
     ['an order that is not there', plain, "Unexpected role 'user' after role 'tool'"],
     [
       'thoughts that are all there',

@@ -76,6 +76,14 @@ describe('parameters that the backend refuses', () => {
       ignored: 'tools.strict',
     },
     {
+      name: 'the schema of a tool',
+      dialect: 'google',
+      isRefused: (sent: string) => sent.includes('"additionalProperties"'),
+      words:
+        'Unknown name "additionalProperties" at \'tools[0].function_declarations[0].parameters\': Cannot find field.',
+      ignored: 'tools.parameters',
+    },
+    {
       name: 'images that a tool has shown to a model without vision',
       dialect: 'vllm',
       isRefused: (sent: string) => sent.includes('image_url'),
