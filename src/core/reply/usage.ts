@@ -114,7 +114,7 @@ function findUsage(chunk: ChatChunk, choice: ChatChunk | undefined): ChatChunk |
 
 function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: readonly UsageGap[] } {
   const total = count(usage['total_tokens']);
-  const [prompt, completion] = [count(usage['prompt_tokens']), count(usage['completion_tokens'])];
+  const [prompt, completion] = [promptOf(usage), completionOf(usage)];
   const read = prompt ?? difference(total, completion);
   const written = completion ?? difference(total, prompt);
   const input = read ?? 0;
@@ -184,9 +184,16 @@ function sumOf(one: Usage, other: Usage): Usage {
 }
 
 function isUsage(value: unknown): value is ChatChunk {
-  return (
-    isObject(value) && (count(value['prompt_tokens']) !== undefined || count(value['completion_tokens']) !== undefined)
-  );
+  return isObject(value) && (promptOf(value) !== undefined || completionOf(value) !== undefined);
+}
+
+/** mlx-vlm has the names of the Responses format (earendil-works/pi#2326). */
+function promptOf(usage: ChatChunk): number | undefined {
+  return count(usage['prompt_tokens']) ?? count(usage['input_tokens']);
+}
+
+function completionOf(usage: ChatChunk): number | undefined {
+  return count(usage['completion_tokens']) ?? count(usage['output_tokens']);
 }
 
 function field(value: unknown, name: string): unknown {

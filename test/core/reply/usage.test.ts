@@ -63,6 +63,16 @@ describe('readUsage', () => {
       expected: counts(12, 4, 5, 2, 17),
     },
     {
+      name: 'has the names of the Responses format, as mlx-vlm writes them',
+      chunk: { usage: { input_tokens: 12, output_tokens: 5, total_tokens: 17, prompt_tps: 21.5 } },
+      expected: counts(12, 0, 5, 0, 17),
+    },
+    {
+      name: 'has names of both formats, of which those of chat completions count',
+      chunk: { usage: { ...plain, input_tokens: 0, output_tokens: 0 } },
+      expected: counts(12, 0, 5, 0, 17),
+    },
+    {
       name: 'has zero cached tokens in its details, which is not missing',
       chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 0 }, cached_tokens: 4 } },
       expected: counts(12, 0, 5, 0, 17),

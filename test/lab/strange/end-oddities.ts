@@ -111,6 +111,21 @@ export const USAGES: readonly SameOddity[] = [
     apply: (chunks) => usageInEach(chunks),
   },
   {
+    name: 'the usage under the names of the Responses format',
+    source: 'mlx-vlm, earendil-works/pi#2326',
+    takes: ['usage'],
+    apply: (chunks) => {
+      const usages = chunks.map(({ usage }) => usage).filter(isObject);
+      for (const usage of usages) {
+        usage['input_tokens'] = usage['prompt_tokens'];
+        usage['output_tokens'] = usage['completion_tokens'];
+        delete usage['prompt_tokens'];
+        delete usage['completion_tokens'];
+      }
+      return usages.length > 0 ? chunks : undefined;
+    },
+  },
+  {
     name: 'calls in another choice, and the usage in every chunk',
     source: 'ericc-ch/copilot-api PR#81',
     takes: ['usage', 'order'],
