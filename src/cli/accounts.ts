@@ -1,24 +1,25 @@
 import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
+import type { Config } from '../config/config.ts';
 import type { AdminGroup } from '../contract/operator-types.ts';
 import { formatAmount, parseAmount } from '../core/money/decimal.ts';
 import { LIMITS, RATE_LIMITS, SPEND_WINDOWS } from '../core/money/limits.ts';
 import { toMs } from '../core/time.ts';
-import { collect, pagesOf, withAdministration, type OpenAdministration } from './administration.ts';
+import { collect, pagesOf, withAdministration } from './administration.ts';
+import { addCommand, type Help } from './command.ts';
 import { confirmDeletion } from './confirm.ts';
-import { CliError, type CliContext } from './context.ts';
-import { addExportOptions, exportRows, fieldsNamed, type Field } from './export.ts';
+import { CliError } from './context.ts';
+import { addExportOptions, printRows, fieldsNamed, type ExportOptions, type Field } from './export.ts';
 import { formatCount, formatMoney, formatNumberOf, formatUtcOr, toTimestamp } from './format.ts';
-import { addExamples } from './help.ts';
 import { addCreditsOption, warnOfTokens, type KeyOptions } from './key-options.ts';
 import { wholeNumber } from './options.ts';
-import { createPrinter, type Style } from './printer.ts';
+import type { Cli, Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
 /** The commands for accounts of one kind, and how they show them. */
 export interface AccountCommands<Kind extends AccountKind> {
   readonly parent: Command;
-  readonly context: CliContext;
+  readonly cli: Cli;
   readonly kind: 'key' | 'group';
   readonly which: string;
   readonly actions: (administration: Administration) => AccountActions<Kind>;
@@ -29,78 +30,77 @@ export interface AccountCommands<Kind extends AccountKind> {
   /** Adds the options that `create` and `update` have alike. */
   readonly addOptions: (command: Command) => Command;
   readonly toBody: (options: KeyOptions) => object;
+  /** Adds the options by which `list` selects. */
+  readonly addFilters: (command: Command) => Command;
+  readonly toFilter: (options: ListOptions, administration: Administration) => Promise<Kind['filter']>;
+  /** Says what is odd about a new account. */
+  readonly warn: (config: Config) => void;
+  readonly help: Readonly<Record<'create' | 'list' | 'show' | 'update' | 'disable' | 'enable' | 'delete', Help>>;
 }
 
-export interface ListOptions {
+export interface ListOptions extends ExportOptions {
   readonly group?: string;
   readonly oldSecret?: boolean;
   readonly status?: AdminGroup['status'];
   readonly limit?: number;
 }
 
-type Examples = Parameters<typeof addExamples>[1];
+/** Adds what is done alike with keys and with groups. */
+export function addAccountCommands<Kind extends AccountKind>(commands: AccountCommands<Kind>): void {
+  const { parent, kind, actions, addOptions, toBody, help } = commands;
+  addCreate(commands);
+  addList(commands);
+  onAccount(commands, addCommand(parent, 'show', help.show), (all, id) => actions(all).show(id));
+  const update = addOptions(addCommand(parent, 'update', help.update)).option(
+    '--name <name>',
+    `a name for the ${kind}`,
+  );
+  onAccount(commands, update, (all, id, options) => actions(all).update(id, toBody(options)));
+  for (const name of ['disable', 'enable'] as const) {
+    const change = { disabled: name === 'disable' };
+    onAccount(commands, addCommand(parent, name, help[name]), (all, id) => actions(all).update(id, change));
+  }
+  addDelete(commands);
+}
 
-/** Adds what creates an account. `warn` says what is odd about it. */
-export function addCreate<Kind extends AccountKind>(
-  commands: AccountCommands<Kind>,
-  {
-    what,
-    examples,
-    warn = () => undefined,
-  }: {
-    readonly what: string;
-    readonly examples: Examples;
-    readonly warn?: (command: Command, config: OpenAdministration['config']) => void;
-  },
-): void {
-  const { parent, context, kind, actions, addOptions, toBody } = commands;
-  const create = addCreditsOption(addOptions(parent.command('create')), context)
-    .description(what)
+function addCreate<Kind extends AccountKind>(commands: AccountCommands<Kind>): void {
+  const { parent, cli, kind, actions, addOptions, toBody, warn, help } = commands;
+  addCreditsOption(addOptions(addCommand(parent, 'create', help.create)), cli)
     .requiredOption('--name <name>', `a name for the ${kind}`)
-    .action((options: KeyOptions, command: Command) =>
+    .action((options: KeyOptions) =>
       withAdministration(
-        context,
+        cli,
         async ({ administration, config }) => {
-          showAccount(commands, command, config, await actions(administration).create(toBody(options)));
-          warnOfTokens(context, command, options, config.defaultMaxOutputTokens);
-          warn(command, config);
+          showAccount(commands, config, await actions(administration).create(toBody(options)));
+          warnOfTokens(cli, options, config.defaultMaxOutputTokens);
+          warn(config);
         },
         { beginsKeys: true },
       ),
     );
-  addExamples(create, examples);
 }
 
-/** Adds the list of all accounts, or of those that `toFilter` selects by the options. */
-export function addList<Kind extends AccountKind>(
-  { parent, context, kind, actions, columns, fields }: AccountCommands<Kind>,
-  {
-    addOptions = (command) => command,
-    toFilter,
-    examples,
-  }: {
-    readonly addOptions?: (command: Command) => Command;
-    readonly toFilter: (options: ListOptions, administration: Administration) => Promise<Kind['filter']>;
-    readonly examples: Examples;
-  },
-): void {
-  const list = addOptions(addExportOptions(parent.command('list')))
-    .description(`list all ${kind}s, newest first`)
+function addList<Kind extends AccountKind>(commands: AccountCommands<Kind>): void {
+  const { parent, cli, kind, actions, columns, fields, addFilters, toFilter, help } = commands;
+  addFilters(addExportOptions(addCommand(parent, 'list', help.list)))
     .addOption(new Option('--status <status>', `only ${kind}s in this state`).choices(Object.keys(STATUS_STYLES)))
     .option('--limit <n>', 'at most this many, newest first', wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .action((options: ListOptions, command: Command) =>
-      withAdministration(context, async ({ administration, config }) => {
+    .action((options: ListOptions) =>
+      withAdministration(cli, async ({ administration, config }) => {
         const filter = await toFilter(options, administration);
         const all = pagesOf<Kind['shown']>((page) => actions(administration).list({ ...page, ...filter }));
         const pages = selected(all, options);
-        if (await exportRows(context, command, { pages, fields, toJson: (account) => account })) return;
-        const data = await collect(pages);
-        const printer = createPrinter(context, command);
-        printer.show({ object: 'list', data }, (paint) => formatTable(columns, data, paint));
-        printer.noteCurrency(config);
+        await printRows(cli, options, {
+          pages,
+          fields,
+          config,
+          async show() {
+            const data = await collect(pages);
+            return { value: { object: 'list', data }, lines: (paint) => formatTable(columns, data, paint) };
+          },
+        });
       }),
     );
-  addExamples(list, examples);
 }
 
 async function* selected<Account extends Pick<AdminGroup, 'status'>>(
@@ -116,48 +116,13 @@ async function* selected<Account extends Pick<AdminGroup, 'status'>>(
   }
 }
 
-/** Adds what shows an account. */
-export function addShow<Kind extends AccountKind>(commands: AccountCommands<Kind>, examples: Examples): void {
-  const { parent, kind, actions } = commands;
-  const show = parent.command('show').description(`show a ${kind} with its limits`);
-  onAccount(commands, show, (all, id) => actions(all).show(id));
-  addExamples(show, examples);
-}
-
-/** Adds what changes the settings of an account. */
-export function addUpdate<Kind extends AccountKind>(commands: AccountCommands<Kind>, examples: Examples): void {
-  const { parent, kind, actions, addOptions, toBody } = commands;
-  const update = addOptions(parent.command('update'))
-    .description('change the given settings; everything else stays the same')
-    .option('--name <name>', `a name for the ${kind}`);
-  onAccount(commands, update, (all, id, options) => actions(all).update(id, toBody(options)));
-  addExamples(update, examples);
-}
-
-/** Adds what turns an account off, and on again. */
-export function addSwitches<Kind extends AccountKind>(
-  commands: AccountCommands<Kind>,
-  switches: Readonly<Record<'disable' | 'enable', { readonly what: string; readonly examples: Examples }>>,
-): void {
-  for (const [name, { what, examples }] of Object.entries(switches)) {
-    const command = commands.parent.command(name).description(what);
-    onAccount(commands, command, (all, id) => commands.actions(all).update(id, { disabled: name === 'disable' }));
-    addExamples(command, examples);
-  }
-}
-
-/** Adds what deletes an account once somebody has confirmed it. */
-export function addDelete<Kind extends AccountKind>(
-  { parent, context, kind, which, actions }: AccountCommands<Kind>,
-  { what, examples }: { readonly what: string; readonly examples: Examples },
-): void {
-  const remove = parent
-    .command('delete')
-    .description(what)
+function addDelete<Kind extends AccountKind>(commands: AccountCommands<Kind>): void {
+  const { parent, cli, kind, which, actions, help } = commands;
+  addCommand(parent, 'delete', help.delete)
     .argument(`<${kind}>`, which)
     .option('--yes', 'do not ask for confirmation')
-    .action((text: string, { yes = false }: { readonly yes?: boolean }, command: Command) =>
-      withAdministration(context, async ({ administration }) => {
+    .action((text: string, { yes = false }: { readonly yes?: boolean }) =>
+      withAdministration(cli, async ({ administration }) => {
         const accounts = actions(administration);
         const account = await accounts.show(await accounts.find(text));
         const { id, name, balance } = account;
@@ -166,16 +131,15 @@ export function addDelete<Kind extends AccountKind>(
             `The group ${name} has ${formatNumberOf('key', account.keys)}. Move or delete them first.`,
           );
         const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
-        await confirmDeletion(context, {
+        await confirmDeletion(cli, {
           what: `This permanently deletes the ${kind} ${name} (${id})${credits}.`,
           name,
           yes,
         });
         const deleted = await accounts.delete(id);
-        createPrinter(context, command).show(deleted, () => [`${deleted.id} was deleted.`]);
+        cli.printer.show(deleted, () => [`${deleted.id} was deleted.`]);
       }),
     );
-  addExamples(remove, examples);
 }
 
 /** Lets the command act on the account that it is given, and show what becomes of it. */
@@ -184,22 +148,20 @@ export function onAccount<Kind extends AccountKind>(
   command: Command,
   act: (administration: Administration, id: Kind['shown']['id'], options: KeyOptions) => Promise<Kind['shown']>,
 ): void {
-  const { context, kind, which, actions } = commands;
-  command.argument(`<${kind}>`, which).action((text: string, options: KeyOptions, command: Command) =>
-    withAdministration(context, async ({ administration, config }) => {
+  const { cli, kind, which, actions } = commands;
+  command.argument(`<${kind}>`, which).action((text: string, options: KeyOptions) =>
+    withAdministration(cli, async ({ administration, config }) => {
       const id = await actions(administration).find(text);
-      showAccount(commands, command, config, await act(administration, id, options));
+      showAccount(commands, config, await act(administration, id, options));
     }),
   );
 }
 
 function showAccount<Kind extends AccountKind>(
-  { context, describe }: AccountCommands<Kind>,
-  command: Command,
-  { prices }: OpenAdministration['config'],
+  { cli: { printer }, describe }: AccountCommands<Kind>,
+  { prices }: Config,
   account: Kind['shown'],
 ): void {
-  const printer = createPrinter(context, command);
   printer.show(account, (paint) => formatFields(describe(account, prices?.currency), paint));
   if ('secret' in account) printer.note('The secret is shown only once. The gateway keeps only a hash of it.');
 }

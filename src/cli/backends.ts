@@ -3,36 +3,36 @@ import { request } from 'undici';
 import { ConfigError, readConfig } from '../config/config.ts';
 import type { AdminBackend } from '../contract/operator-types.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
-import { CliError, type CliContext } from './context.ts';
+import { CliError } from './context.ts';
 import { formatCount, formatSpan } from './format.ts';
-import { addExamples } from './help.ts';
-import { createPrinter, type Style } from './printer.ts';
+import { addCommand } from './command.ts';
+import { type Style, type Cli } from './printer.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { formatTable, type Column } from './table.ts';
 
 const TIMEOUT_MS = 10_000;
 
 /** Adds `backends`, which asks the running gateway how its backends are. */
-export function addBackends(program: Command, context: CliContext): void {
-  const backends = program
-    .command('backends')
-    .description('show the state of the backends, as the running gateway sees them (needs ADMIN_TOKEN)')
+export function addBackends(program: Command, cli: Cli): void {
+  addCommand(program, 'backends', {
+    what: 'show the state of the backends, as the running gateway sees them (needs ADMIN_TOKEN)',
+    examples: [
+      ['backends', 'of the configured gateway'],
+      ['backends --url https://gateway.example --json', 'of another gateway, as JSON'],
+    ],
+  })
     .option('--url <url>', 'base URL of the gateway (default: PUBLIC_BASE_URL, or HOST and PORT)')
-    .action(async ({ url }: { readonly url?: string }, command: Command) => {
-      const config = readConfig(context.env);
+    .action(async ({ url }: { readonly url?: string }) => {
+      const config = readConfig(cli.env);
       if (config.adminToken === null)
         throw new ConfigError([
           'ADMIN_TOKEN: must be set, since only the gateway knows its backends, and tells no one else',
         ]);
-      const data = await listBackends(url ?? toGatewayUrl(config), config.adminToken, context.interruption());
-      createPrinter(context, command).show({ object: 'list', data }, (paint) =>
-        formatTable(columnsFor(context.nowMs()), data.flatMap(withAddresses), paint),
+      const data = await listBackends(url ?? toGatewayUrl(config), config.adminToken, cli.interruption());
+      cli.printer.show({ object: 'list', data }, (paint) =>
+        formatTable(columnsFor(cli.nowMs()), data.flatMap(withAddresses), paint),
       );
     });
-  addExamples(backends, [
-    ['backends', 'of the configured gateway'],
-    ['backends --url https://gateway.example --json', 'of another gateway, as JSON'],
-  ]);
 }
 
 async function listBackends(url: string, token: string, signal: AbortSignal): Promise<readonly AdminBackend[]> {

@@ -1,52 +1,48 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { showSettings, type ShownSetting } from '../config/settings.ts';
-import type { CliContext } from './context.ts';
-import { addExamples } from './help.ts';
-import { createPrinter } from './printer.ts';
+import { addCommand } from './command.ts';
+import type { Cli } from './printer.ts';
 import { formatNumberOf } from './format.ts';
 import { formatTable } from './table.ts';
 
 /** Adds `config`, which shows the settings that a start here would read, and `config check`, which only checks them. */
-export function addConfig(program: Command, context: CliContext): void {
-  const show = (_options: unknown, command: Command): void => printConfig(context, command);
-  const config = program
-    .command('config')
-    .description('show every setting, its value and where it comes from (secrets are hidden)')
-    .action(show);
-  addExamples(config, [
-    ['config', 'the current settings; mistakes go to stderr, with exit status 78'],
-    ['config --json', 'the same as JSON'],
-  ]);
+export function addConfig(program: Command, cli: Cli): void {
+  const show = (): void => printConfig(cli);
+  const config = addCommand(program, 'config', {
+    what: 'show every setting, its value and where it comes from (secrets are hidden)',
+    examples: [
+      ['config', 'the current settings; mistakes go to stderr, with exit status 78'],
+      ['config --json', 'the same as JSON'],
+    ],
+  }).action(show);
   // The former name of `config`.
   config.command('print', { hidden: true }).action(show);
-  const check = config
-    .command('check')
-    .description('check the settings as a start would; exit status 78 if one is wrong')
-    .action((_options: unknown, command: Command) => {
-      const { warnings } = readConfig(context.env);
-      createPrinter(context, command).show({ object: 'config_check', ok: true, warnings }, (paint) => [
-        ...warnings.map((warning) => paint('yellow', warning)),
-        warnings.length === 0
-          ? paint('green', 'These settings are valid.')
-          : paint(
-              'yellow',
-              `A start ignores ${formatNumberOf('name', warnings.length)} above. All other settings are valid.`,
-            ),
-      ]);
-    });
-  addExamples(check, [['config check', 'before a restart']]);
+  addCommand(config, 'check', {
+    what: 'check the settings as a start would; exit status 78 if one is wrong',
+    examples: [['config check', 'before a restart']],
+  }).action(() => {
+    const { warnings } = readConfig(cli.env);
+    cli.printer.show({ object: 'config_check', ok: true, warnings }, (paint) => [
+      ...warnings.map((warning) => paint('yellow', warning)),
+      warnings.length === 0
+        ? paint('green', 'These settings are valid.')
+        : paint(
+            'yellow',
+            `A start ignores ${formatNumberOf('name', warnings.length)} above. All other settings are valid.`,
+          ),
+    ]);
+  });
 }
 
-function printConfig(context: CliContext, command: Command): void {
-  const settings = showSettings(context.env).map((setting) => ({
+function printConfig(cli: Cli): void {
+  const settings = showSettings(cli.env).map((setting) => ({
     name: setting.name,
     value: setting.value,
-    source: sourceOf(setting, context.fileNames),
+    source: sourceOf(setting, cli.fileNames),
     hidden: setting.isHidden,
   }));
-  const printer = createPrinter(context, command);
-  printer.show({ object: 'config', settings }, (paint) =>
+  cli.printer.show({ object: 'config', settings }, (paint) =>
     formatTable(
       [
         { title: 'SETTING', of: ({ name }) => name },
@@ -58,7 +54,7 @@ function printConfig(context: CliContext, command: Command): void {
     ),
   );
   // Throws all mistakes after all settings have been shown.
-  for (const warning of readConfig(context.env).warnings) printer.note(warning);
+  for (const warning of readConfig(cli.env).warnings) cli.printer.note(warning);
 }
 
 function sourceOf({ name, origin }: ShownSetting, fileNames: ReadonlySet<string>): string {

@@ -6,12 +6,12 @@ import { given } from '../core/given.ts';
 import type { LedgerQuery } from '../core/books/keys.ts';
 import { withAdministration } from './administration.ts';
 import { confirm } from './confirm.ts';
-import type { CliContext } from './context.ts';
-import { addExportOptions, exportRows, fieldsNamed, isExport, type Field } from './export.ts';
+import { UsageError } from './context.ts';
+import { addExportOptions, fieldsNamed, printRows, type ExportOptions, type Field } from './export.ts';
 import { formatMoment, formatMoney, toTimestamp } from './format.ts';
-import { addExamples } from './help.ts';
+import { addCommand } from './command.ts';
 import { parseAmountText, parseSignedAmountText, wholeNumber } from './options.ts';
-import { createPrinter } from './printer.ts';
+import type { Cli } from './printer.ts';
 import { formatTable, type Column } from './table.ts';
 
 interface AccountOptions {
@@ -25,7 +25,7 @@ interface EntryOptions extends AccountOptions {
   readonly yes?: boolean;
 }
 
-interface ListOptions extends AccountOptions {
+interface ListOptions extends AccountOptions, ExportOptions {
   readonly limit?: number;
   readonly before?: number;
 }
@@ -33,69 +33,71 @@ interface ListOptions extends AccountOptions {
 const WHICH = 'id, prefix or name of a key; or use --key or --group';
 
 /** Adds `credits`: the balances of prepaid keys and their ledgers. */
-export function addCredits(program: Command, context: CliContext): void {
+export function addCredits(program: Command, cli: Cli): void {
   const credits = program.command('credits').description('grant credits to keys and groups, and view their ledgers');
-  addEntry(credits, context, 'grant');
-  addEntry(credits, context, 'adjust');
-  addEnd(credits, context);
-  addList(credits, context);
+  addEntry(credits, cli, 'grant');
+  addEntry(credits, cli, 'adjust');
+  addEnd(credits, cli);
+  addList(credits, cli);
 }
 
-function addEntry(credits: Command, context: CliContext, kind: 'grant' | 'adjust'): void {
+function addEntry(credits: Command, cli: Cli, kind: 'grant' | 'adjust'): void {
   const isGrant = kind === 'grant';
-  const entry = addAccountOptions(credits.command(kind))
-    .description(
-      isGrant ? 'add credits; a key or a group without credits becomes prepaid' : 'correct the balance, up or down',
-    )
+  const entry = addCommand(credits, kind, {
+    what: isGrant ? 'add credits; a key or a group without credits becomes prepaid' : 'correct the balance, up or down',
+    examples: [
+      [`credits ${kind} alice ${isGrant ? '10.00' : '-2.50'} --note 'by invoice'`, 'prints the new balance'],
+      [`credits ${kind} 5 --key alice --reference invoice-17`, 'safe to retry: it counts only once'],
+      [`credits ${kind} 100 --group research`, 'for all keys of a group together'],
+    ],
+  });
+  addAccountOptions(entry)
     .usage('[options] [key] <amount>')
     .argument('<key>', WHICH)
     .argument('[amount]', `amount in the currency of the prices, such as ${isGrant ? '10.00' : '2.50 or -2.50'}`)
     .option('--note <text>', 'a note for people')
     .option('--reference <text>', 'your reference, such as an invoice number; it must be unique')
     .option('--yes', 'do not ask before a key or a group becomes prepaid')
-    .action((first: string, second: string | undefined, options: EntryOptions, command: Command) => {
+    .action((first: string, second: string | undefined, options: EntryOptions) => {
       const isNamed = options.key !== undefined || options.group !== undefined;
       if (!isNamed && second === undefined && parseSignedAmount(first) !== undefined)
-        return command.error(`error: name the key or the group that ${first} is for`);
+        throw new UsageError(`error: name the key or the group that ${first} is for`);
       const [named, text] = isNamed && second === undefined ? [undefined, first] : [first, second];
-      const amount = readAmount(command, text, isGrant ? parseAmountText : parseSignedAmountText);
+      const amount = readAmount(text, isGrant ? parseAmountText : parseSignedAmountText);
       const { note, reference, yes = false } = options;
-      return withAdministration(context, async ({ administration, config }) => {
-        const account = await findAccount(administration, named, options, command);
+      return withAdministration(cli, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options);
         const currency = config.prices?.currency;
         const { name, balance } = await account.show();
         const isNew = balance === null;
-        if (isNew) await confirm(context, { what: describeNew(name, formatMoney(amount, currency)), yes });
+        if (isNew) await confirm(cli, { what: describeNew(name, formatMoney(amount, currency)), yes });
         const credited = await account.credit({ kind, amount, ...given({ note, reference }) });
         const now = formatMoney(credited.balance ?? '', currency);
-        createPrinter(context, command).show(credited, () => [
+        cli.printer.show(credited, () => [
           isNew ? `${name} is prepaid now. Its balance is ${now}.` : `The balance of ${name} is now ${now}.`,
         ]);
       });
     });
-  addExamples(entry, [
-    [`credits ${kind} alice ${isGrant ? '10.00' : '-2.50'} --note 'by invoice'`, 'prints the new balance'],
-    [`credits ${kind} 5 --key alice --reference invoice-17`, 'safe to retry: it counts only once'],
-    [`credits ${kind} 100 --group research`, 'for all keys of a group together'],
-  ]);
 }
 
-function addEnd(credits: Command, context: CliContext): void {
-  const end = addAccountOptions(credits.command('end'))
-    .description('take what is left, so that a key or a group is no longer prepaid and only its limits apply')
+function addEnd(credits: Command, cli: Cli): void {
+  const end = addCommand(credits, 'end', {
+    what: 'take what is left, so that a key or a group is no longer prepaid and only its limits apply',
+    examples: [['credits end alice', 'the way back from a grant']],
+  });
+  addAccountOptions(end)
     .argument('[key]', WHICH)
     .option('--yes', 'do not ask for confirmation')
-    .action((named: string | undefined, options: EntryOptions, command: Command) =>
-      withAdministration(context, async ({ administration, config }) => {
-        const account = await findAccount(administration, named, options, command);
+    .action((named: string | undefined, options: EntryOptions) =>
+      withAdministration(cli, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options);
         const { name, balance } = await account.show();
         const left = formatMoney(balance ?? '', config.prices?.currency);
         const what = `This takes the balance of ${left} from ${name}, which can then spend without credits, within its limits.`;
-        if (balance !== null) await confirm(context, { what, yes: options.yes === true });
-        createPrinter(context, command).show(await account.endCredits(), () => [`${name} is not prepaid.`]);
+        if (balance !== null) await confirm(cli, { what, yes: options.yes === true });
+        cli.printer.show(await account.endCredits(), () => [`${name} is not prepaid.`]);
       }),
     );
-  addExamples(end, [['credits end alice', 'the way back from a grant']]);
 }
 
 function describeNew(name: string, amount: string): string {
@@ -109,13 +111,13 @@ function addAccountOptions(command: Command): Command {
 }
 
 /** As commander does for arguments of which the place says what they are. */
-function readAmount(command: Command, text: string | undefined, parse: (text: string) => string): string {
-  if (text === undefined) return command.error("error: missing required argument 'amount'");
+function readAmount(text: string | undefined, parse: (text: string) => string): string {
+  if (text === undefined) throw new UsageError("error: missing required argument 'amount'");
   try {
     return parse(text);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: command-argument value '${text}' is invalid for argument 'amount'. ${error.message}`);
+    throw new UsageError(`error: command-argument value '${text}' is invalid for argument 'amount'. ${error.message}`);
   }
 }
 
@@ -123,11 +125,10 @@ async function findAccount(
   administration: Administration,
   named: string | undefined,
   options: AccountOptions,
-  command: Command,
 ): Promise<ReturnType<typeof accountOf>> {
   const names = [named, options.key, options.group].filter((text) => text !== undefined);
   const [name] = names;
-  if (name === undefined || names.length > 1) return command.error('error: name one key or one group');
+  if (name === undefined || names.length > 1) throw new UsageError('error: name one key or one group');
   const { keys, groups } = administration;
   return options.group === undefined
     ? accountOf(keys, await keys.find(name))
@@ -145,31 +146,34 @@ function accountOf<Kind extends AccountKind>(actions: AccountActions<Kind>, id: 
 
 const USUAL_LIMIT = 20;
 
-function addList(credits: Command, context: CliContext): void {
-  const list = addExportOptions(addAccountOptions(credits.command('list')))
-    .description('show the ledger of a key or a group, newest first')
+function addList(credits: Command, cli: Cli): void {
+  const list = addCommand(credits, 'list', {
+    what: 'show the ledger of a key or a group, newest first',
+    examples: [
+      ['credits list alice --limit 100', 'grants, reservations and charges'],
+      ['credits list --group research --csv', 'everything, for a spreadsheet'],
+    ],
+  });
+  addExportOptions(addAccountOptions(list))
     .argument('[key]', WHICH)
     .option('--limit <n>', `how many, up to 100 (default: ${USUAL_LIMIT})`, wholeNumber(1, 100))
     .option('--before <id>', 'continue with entries older than this one', wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .action((named: string | undefined, options: ListOptions, command: Command) =>
-      withAdministration(context, async ({ administration, config }) => {
-        const account = await findAccount(administration, named, options, command);
-        const pages = isExport(command) ? pagesOf(account, options) : [];
-        if (await exportRows(context, command, { pages, fields: FIELDS, toJson: (entry) => entry })) return;
+    .action((named: string | undefined, options: ListOptions) =>
+      withAdministration(cli, async ({ administration, config }) => {
+        const account = await findAccount(administration, named, options);
         const { limit = USUAL_LIMIT, before } = options;
-        const ledger = await account.listLedger({ limit, ...given({ beforeSeq: before }) });
-        const printer = createPrinter(context, command);
-        printer.show(ledger, (paint) => [
-          ...formatTable(COLUMNS, ledger.data, paint),
-          ...(ledger.has_more ? [`More: --before ${ledger.data.at(-1)?.id}`] : []),
-        ]);
-        printer.noteCurrency(config);
+        await printRows(cli, options, {
+          pages: pagesOf(account, options),
+          fields: FIELDS,
+          config,
+          async show() {
+            const ledger = await account.listLedger({ limit, ...given({ beforeSeq: before }) });
+            const more = ledger.has_more ? [`More: --before ${ledger.data.at(-1)?.id}`] : [];
+            return { value: ledger, lines: (paint) => [...formatTable(COLUMNS, ledger.data, paint), ...more] };
+          },
+        });
       }),
     );
-  addExamples(list, [
-    ['credits list alice --limit 100', 'grants, reservations and charges'],
-    ['credits list --group research --csv', 'everything, for a spreadsheet'],
-  ]);
 }
 
 const EXPORT_PAGE = 100;

@@ -6,26 +6,23 @@ import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
 import type { AdminKey } from '../contract/operator-types.ts';
 import { collect, pagesOf, withAdministration } from './administration.ts';
-import { CliError, type CliContext } from './context.ts';
+import { CliError } from './context.ts';
 import { findExistingDatabase } from './database.ts';
 import { formatNumberOf } from './format.ts';
-import { addExamples } from './help.ts';
-import { createPrinter } from './printer.ts';
+import { addCommand } from './command.ts';
+import type { Cli } from './printer.ts';
 
 /** Adds `db accept-secret`, for a gateway whose former secret is lost. */
-export function addAcceptSecret(db: Command, context: CliContext): void {
-  const accept = db
-    .command('accept-secret')
-    .description(
-      'go on with the current GATEWAY_SECRET although the database belongs to another one; lists what is lost',
-    )
-    .action((_options: unknown, command: Command) => acceptSecret(context, command));
-  accept.addHelpText('after', `\nWhat is lost:\n${LOST.join('\n')}\n\n${KEPT}`);
-  addExamples(accept, [['db accept-secret', 'when the former secret of the gateway is gone for good']]);
+export function addAcceptSecret(db: Command, cli: Cli): void {
+  addCommand(db, 'accept-secret', {
+    what: 'go on with the current GATEWAY_SECRET although the database belongs to another one; lists what is lost',
+    note: `What is lost:\n${LOST.join('\n')}\n\n${KEPT}`,
+    examples: [['db accept-secret', 'when the former secret of the gateway is gone for good']],
+  }).action(() => acceptSecret(cli));
 }
 
-async function acceptSecret(context: CliContext, command: Command): Promise<void> {
-  const config = readConfig(context.env);
+async function acceptSecret(cli: Cli): Promise<void> {
+  const config = readConfig(cli.env);
   const database = findExistingDatabase(config);
   const { mark: former, keysOfPrevious } = await readMarking(database);
   const marks = createMark(loadSecret(config), config.gatewaySecretPrevious);
@@ -34,14 +31,13 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   if (accepted && (await changeMark(database, { from: former, to: marks[0], givesUp: true })) !== marks[0]) {
     throw new CliError('Another process has just changed the secret of the database; try again.');
   }
-  const keys = await withAdministration(context, async ({ administration }) =>
+  const keys = await withAdministration(cli, async ({ administration }) =>
     collect(pagesOf<AdminKey>((query) => administration.keys.list(query))),
   );
   const file = nameDatabase(database);
   const lost = isOther ? keys.length : keysOfPrevious.length;
   const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? lost : 0 };
-  const printer = createPrinter(context, command);
-  printer.show(value, (paint) =>
+  cli.printer.show(value, (paint) =>
     accepted
       ? [
           paint('green', `${file} now belongs to this GATEWAY_SECRET.`),
@@ -50,7 +46,7 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
         ]
       : [`${file} already belongs to this GATEWAY_SECRET. Nothing was changed, and nothing is lost.`],
   );
-  if (accepted) printer.note(KEPT);
+  if (accepted) cli.printer.note(KEPT);
 }
 
 const LOST = [

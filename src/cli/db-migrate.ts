@@ -4,11 +4,11 @@ import { formatAmount } from '../core/money/decimal.ts';
 import { locateDatabase, nameDatabase } from '../store/database-url.ts';
 import { upgradeDatabase } from '../store/maintenance.ts';
 import { planTransfer, transferDatabase, type TransferReport } from '../store/transfer/transfer.ts';
-import { CliError, type CliContext } from './context.ts';
+import { UsageError, CliError, type CliContext } from './context.ts';
 import { findDatabase, findExistingDatabase, refuseOtherSecret } from './database.ts';
 import { formatCount, formatNumberOf } from './format.ts';
-import { addExamples } from './help.ts';
-import { createPrinter, type Paint, type Printer } from './printer.ts';
+import { addCommand } from './command.ts';
+import type { Cli, Paint, Printer } from './printer.ts';
 import { createProgress } from './progress.ts';
 import { formatTable, type Column } from './table.ts';
 import { toVisible } from '../core/visible.ts';
@@ -22,44 +22,42 @@ interface MigrateOptions {
 }
 
 /** Adds `db migrate`: to this version of the program, or from SQLite to PostgreSQL. */
-export function addMigrate(db: Command, context: CliContext): void {
-  const migrate = db
-    .command('migrate')
-    .description(
+export function addMigrate(db: Command, cli: Cli): void {
+  addCommand(db, 'migrate', {
+    what:
       'make the database, or bring it up to this version, without starting a gateway; with --to or --from, bring all of it ' +
-        'from SQLite to an empty PostgreSQL while no gateway runs',
-    )
+      'from SQLite to an empty PostgreSQL while no gateway runs',
+    examples: [
+      ['db migrate', 'before the new version of the gateway starts'],
+      ['db migrate --to postgres://gateway@db.example.com/gateway', 'the password in PGPASSWORD'],
+      ['db migrate --from ./data/gateway.db', 'when DATABASE_URL is postgres://… already'],
+    ],
+  })
     .option('--to <url>', 'postgres://…; PGPASSWORD may hold its password (default: DATABASE_URL)')
     .option('--from <file>', 'the SQLite database, which stays as it is (default: DATABASE_URL)')
     .option('--dry-run', 'say what would be copied, and what is in the way')
-    .action(async (options: MigrateOptions, command: Command) => {
-      const printer = createPrinter(context, command);
+    .action(async (options: MigrateOptions) => {
       const { dryRun = false } = options;
       if (options.to === undefined && options.from === undefined) {
-        if (dryRun) command.error('error: --dry-run goes with --to or --from');
-        return upgrade(context, printer);
+        if (dryRun) throw new UsageError('error: --dry-run goes with --to or --from');
+        return upgrade(cli);
       }
-      const config = readConfig(context.env);
+      const config = readConfig(cli.env);
       const ends = findEnds(options, config);
       const secret = await findSecret(ends.file, config);
-      return dryRun ? showPlan(ends, printer) : transfer({ ...ends, secret }, context, printer);
+      return dryRun ? showPlan(ends, cli.printer) : transfer({ ...ends, secret }, cli);
     });
-  addExamples(migrate, [
-    ['db migrate', 'before the new version of the gateway starts'],
-    ['db migrate --to postgres://gateway@db.example.com/gateway', 'the password in PGPASSWORD'],
-    ['db migrate --from ./data/gateway.db', 'when DATABASE_URL is postgres://… already'],
-  ]);
 }
 
-async function upgrade(context: CliContext, printer: Printer): Promise<void> {
-  const config = readConfig(context.env);
+async function upgrade(cli: Cli): Promise<void> {
+  const config = readConfig(cli.env);
   const database = findDatabase(config);
   await refuseOtherSecret(config, database);
   const file = nameDatabase(database);
-  const progress = createProgress(context);
+  const progress = createProgress(cli);
   progress.begin(`bringing ${toVisible(file)} up to this version`);
   const { migrations, applied } = await upgradeDatabase(database).finally(() => progress.stop());
-  printer.show({ object: 'database_migration', file, migrations, applied }, () => [
+  cli.printer.show({ object: 'database_migration', file, migrations, applied }, () => [
     applied.length === 0
       ? `${file} is up to date (${migrations.at(-1)}).`
       : `${file}: ran ${applied.join(', ')}. It is up to date.`,
@@ -85,17 +83,17 @@ interface Wish extends Ends {
   readonly secret: SecretAdvice;
 }
 
-async function transfer(wish: Wish, context: CliContext, printer: Printer): Promise<void> {
+async function transfer(wish: Wish, cli: Cli): Promise<void> {
   const { file, to, secret } = wish;
-  const report = await transferWithProgress(wish, context);
+  const report = await transferWithProgress(wish, cli);
   const { closed, tables, sums } = report;
   const [ledger, balances] = [sums.ledger, sums.balances].map((micro) => formatAmount(Number(micro)));
   const value = { object: 'database_transfer', file, to, closed, tables };
-  printer.show({ ...value, ledger, balances, gateway_secret: secret.json }, (paint) => [
+  cli.printer.show({ ...value, ledger, balances, gateway_secret: secret.json }, (paint) => [
     ...formatTable(COLUMNS, tables, paint),
     ...describe(report, wish, paint),
   ]);
-  printer.note(`Now set DATABASE_URL to that database, and ${secret.advice}`);
+  cli.printer.note(`Now set DATABASE_URL to that database, and ${secret.advice}`);
 }
 
 const COLUMNS: readonly Column<TransferReport['tables'][number]>[] = [
@@ -130,16 +128,16 @@ function toFileUrl(text: string): string {
   return /^(?:file:|:memory:|\w+:\/\/)/.test(text) ? text : `file:${text}`;
 }
 
-async function transferWithProgress({ file, url }: Wish, context: CliContext): Promise<TransferReport> {
-  const progress = createTransferProgress(context);
-  const signal = context.interruption();
+async function transferWithProgress({ file, url }: Wish, cli: CliContext): Promise<TransferReport> {
+  const progress = createTransferProgress(cli);
+  const signal = cli.interruption();
   try {
     return await transferDatabase({
       file,
       url,
       signal,
       onProgress: (done) => progress.show(done),
-      clock: context.nowMs,
+      clock: cli.nowMs,
     });
   } catch (error) {
     if (!signal.aborted) throw error;

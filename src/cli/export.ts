@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
-import type { CliContext, Output } from './context.ts';
+import type { Config } from '../config/config.ts';
+import { UsageError, type Output } from './context.ts';
 import { formatCsvLine, type CsvValue } from './csv.ts';
 import { formatNumberOf } from './format.ts';
+import type { Cli, Paint } from './printer.ts';
 import { createProgress } from './progress.ts';
 
 /** A column of the CSV, named as programs know it. */
@@ -15,10 +17,19 @@ export function fieldsNamed<Name extends string>(...names: Name[]): Field<Readon
   return names.map((name) => ({ name, of: (row) => row[name] }));
 }
 
-export interface Export<Row> {
+export interface Rows<Row> {
   readonly pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[];
   readonly fields: readonly Field<Row>[];
-  readonly toJson: (row: Row) => object;
+  /** Absent where a row is what programs get. */
+  readonly toJson?: (row: Row) => object;
+  /** Returns what is printed where nobody asks for CSV or JSON Lines. */
+  readonly show: () => Shown | Promise<Shown>;
+  readonly config: Pick<Config, 'prices'>;
+}
+
+interface Shown {
+  readonly value: object;
+  readonly lines: (paint: Paint) => readonly string[];
 }
 
 export function addExportOptions(command: Command): Command {
@@ -27,29 +38,27 @@ export function addExportOptions(command: Command): Command {
     .option('--jsonl', 'print everything as JSON Lines, one object per line');
 }
 
-export function isExport(command: Command): boolean {
-  const { csv = false, jsonl = false, json = false }: ExportOptions = command.optsWithGlobals();
-  if (json && (csv || jsonl)) command.error("error: option '--json' cannot be used with '--csv' or '--jsonl'");
-  return csv || jsonl;
-}
-
-interface ExportOptions {
+export interface ExportOptions {
   readonly csv?: boolean;
   readonly jsonl?: boolean;
-  readonly json?: boolean;
 }
 
-/** Prints the rows page by page, as fast as they are read. Returns false, without a word, where nobody asks for this. */
-export async function exportRows<Row>(
-  { stdout, stderr }: CliContext,
-  command: Command,
-  { pages, fields, toJson }: Export<Row>,
-): Promise<boolean> {
-  if (!isExport(command)) return false;
-  const { csv = false }: ExportOptions = command.opts();
+/** Prints rows with the unit of their amounts, or all of them for programs, page by page, as fast as they are read. */
+export async function printRows<Row>(
+  { stdout, stderr, printer }: Cli,
+  { csv = false, jsonl = false }: ExportOptions,
+  { pages, fields, toJson, show, config: { prices } }: Rows<Row>,
+): Promise<void> {
+  if (!csv && !jsonl) {
+    const { value, lines } = await show();
+    printer.show(value, lines);
+    if (!printer.isJson && prices !== null) printer.note(`Amounts are in ${prices.currency}.`);
+    return;
+  }
+  if (printer.isJson) throw new UsageError("error: option '--json' cannot be used with '--csv' or '--jsonl'");
   const toLine = csv
     ? (row: Row) => formatCsvLine(fields.map(({ of }) => of(row)))
-    : (row: Row) => JSON.stringify(toJson(row));
+    : (row: Row) => JSON.stringify(toJson === undefined ? row : toJson(row));
   if (csv) await write(stdout, `${formatCsvLine(fields.map(({ name }) => name))}\n`);
   // On the terminal of the rows themselves it would stand between them.
   const progress = stdout.isTTY === true ? undefined : createProgress({ stderr });
@@ -63,7 +72,6 @@ export async function exportRows<Row>(
   } finally {
     progress?.stop();
   }
-  return true;
 }
 
 function write(stdout: Output, text: string): Promise<void> {

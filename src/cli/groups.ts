@@ -1,76 +1,72 @@
 import type { Command } from 'commander';
 import type { OfGroups } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/operator-types.ts';
-import {
-  ACCOUNT_COLUMNS,
-  ACCOUNT_FIELDS,
-  addCreate,
-  addDelete,
-  addList,
-  addShow,
-  addSwitches,
-  addUpdate,
-  describeAccount,
-  type AccountCommands,
-  type Described,
-} from './accounts.ts';
-import type { CliContext } from './context.ts';
+import { ACCOUNT_COLUMNS, ACCOUNT_FIELDS, addAccountCommands, describeAccount, type Described } from './accounts.ts';
 import { fieldsNamed, type Field } from './export.ts';
 import { formatCount } from './format.ts';
 import { addLimitOptions, toLimitsBody } from './key-options.ts';
+import type { Cli } from './printer.ts';
 import type { Column } from './table.ts';
 
 /** Adds `groups`, which manages the groups of keys. */
-export function addGroups(program: Command, context: CliContext): void {
-  const groups = program
+export function addGroups(program: Command, cli: Cli): void {
+  const parent = program
     .command('groups')
     .description(
       'manage groups of keys that share credits and limits; a running gateway picks up changes within a second (AUTH_MODE=managed)',
     );
-  const commands: AccountCommands<OfGroups> = {
-    parent: groups,
-    context,
+  addAccountCommands<OfGroups>({
+    parent,
+    cli,
     kind: 'group',
     which: 'id or name of the group',
     actions: (administration) => administration.groups,
     columns: COLUMNS,
     fields: FIELDS,
     describe,
-    addOptions: (command) => addLimitOptions(command, context),
+    addOptions: (command) => addLimitOptions(command, cli),
     toBody: toLimitsBody,
-  };
-  addCreate(commands, {
+    addFilters: (command) => command,
+    toFilter: async () => ({}),
+    warn: () => undefined,
+    help: HELP,
+  });
+}
+
+const HELP = {
+  create: {
     what: 'create a group; keys join it with keys create --group or keys update --group',
     examples: [
       ['groups create --name research --credits 100.00 --spend-per-day 10.00', 'a budget for a team'],
       ["groups create --name web --rpm 600 --models 'gpt-4o*'", 'limits only'],
       ["groups create --name 'whole gateway' --spend-per-month 500", 'a cap for all keys together'],
     ],
-  });
-  addList(commands, {
-    toFilter: async () => ({}),
+  },
+  list: {
+    what: 'list all groups, newest first',
     examples: [
       ['groups list', 'with balances and spending'],
       ['groups list --csv > groups.csv', 'for a spreadsheet'],
     ],
-  });
-  addShow(commands, [['groups show research', 'with what is left']]);
-  addUpdate(commands, [['groups update research --spend-per-month 500', 'for all its keys together']]);
-  addSwitches(commands, {
-    disable: {
-      what: 'reject the keys of a group from now on; their running requests may finish',
-      examples: [['groups disable research', 'all its keys at once']],
-    },
-    enable: {
-      what: 'accept the keys of a disabled group again',
-      examples: [['groups enable research', 'all its keys at once']],
-    },
-  });
-  addDelete(commands, {
+  },
+  show: { what: 'show a group with its limits', examples: [['groups show research', 'with what is left']] },
+  update: {
+    what: 'change the given settings; everything else stays the same',
+    examples: [['groups update research --spend-per-month 500', 'for all its keys together']],
+  },
+  disable: {
+    what: 'reject the keys of a group from now on; their running requests may finish',
+    examples: [['groups disable research', 'all its keys at once']],
+  },
+  enable: {
+    what: 'accept the keys of a disabled group again',
+    examples: [['groups enable research', 'all its keys at once']],
+  },
+  delete: {
     what: 'delete a group that has no keys, and its credits, permanently',
     examples: [['groups delete research --yes', 'once its keys are moved or deleted']],
-  });
-}
+  },
+} as const;
 
 function describe(group: AdminGroup, currency: string | undefined): readonly Described[] {
   return [

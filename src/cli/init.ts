@@ -5,47 +5,47 @@ import { START_COMMAND, writeFirstRequest } from '../config/banner.ts';
 import { ENV_FILE } from '../config/env-file.ts';
 import { describeSetting } from '../config/settings.ts';
 import { writePrivateFile } from '../store/private-files.ts';
-import { CliError, type CliContext } from './context.ts';
+import { UsageError, CliError, type CliContext } from './context.ts';
 import { describeClients } from '../doctor/clients.ts';
 import { examine } from '../doctor/examine.ts';
 import { toReport, type Report } from './doctor-report.ts';
-import { addExamples } from './help.ts';
-import { createPrinter } from './printer.ts';
+import { addCommand } from './command.ts';
+import type { Cli } from './printer.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
 
 /** Adds `init`, which writes what suits the backend to `.env`. */
-export function addInit(program: Command, context: CliContext): void {
-  const init = program
-    .command('init')
-    .description('find out what the backend can do, and write settings for it to .env (an existing file is kept)');
-  addTargetOptions(init).action(async (options: TargetOptions, command: Command) => {
+export function addInit(program: Command, cli: Cli): void {
+  const init = addCommand(program, 'init', {
+    what: 'find out what the backend can do, and write settings for it to .env (an existing file is kept)',
+    examples: [
+      ['init', 'asks for the base URL of the backend on a terminal'],
+      ['init --base-url http://127.0.0.1:11434/v1', 'in a script'],
+    ],
+  });
+  addTargetOptions(init).action(async (options: TargetOptions) => {
     refuseWhereThereIs(ENV_FILE);
-    const baseUrl = options.baseUrl ?? (await askForBaseUrl(context, command));
-    await withTarget(context, { ...options, baseUrl }, async (target) => {
-      const examination = await askWithProgress(context, target, examine);
+    const baseUrl = options.baseUrl ?? (await askForBaseUrl(cli));
+    await withTarget(cli, { ...options, baseUrl }, async (target) => {
+      const examination = await askWithProgress(cli, target, examine);
       const report = toReport(target, examination);
       const verdict = describeClients(report.fits);
       if (!examination.isFine) throw new CliError(`${verdict} Nothing was written. \`doctor\` says more.`);
       const clientKey = newKey();
-      const files = toFiles(report, ofBackend(target, options, context), clientKey);
+      const files = toFiles(report, ofBackend(target, options, cli), clientKey);
       for (const { name } of files) refuseWhereThereIs(name);
       for (const { name, content } of files) if (!writePrivateFile(name, content)) throw thereIs(name);
       const names = files.map(({ name }) => name);
       const isStatic = report.settings['AUTH_MODE'] === 'static';
       const value = { object: 'init', files: names, verdict, api_key: isStatic ? clientKey : null };
       const url = toGatewayUrl(target.config);
-      createPrinter(context, command).show(value, (paint) => [
+      cli.printer.show(value, (paint) => [
         paint('green', verdict),
         `${names.join(' and ')} written. Start the gateway with \`${START_COMMAND}\`.`,
         ...(isStatic ? [TRY_IT, ...writeFirstRequest({ url, key: clientKey, model: examination.model })] : []),
       ]);
     });
   });
-  addExamples(init, [
-    ['init', 'asks for the base URL of the backend on a terminal'],
-    ['init --base-url http://127.0.0.1:11434/v1', 'in a script'],
-  ]);
 }
 
 const TRY_IT = `The backend checks no key, so the gateway does: clients need this one, which is in ${ENV_FILE} as API_KEYS. Try it:`;
@@ -69,12 +69,13 @@ function thereIs(name: string): CliError {
   return new CliError(`${name} already exists and is never overwritten. \`doctor\` says what to set.`);
 }
 
-async function askForBaseUrl({ env, ask }: CliContext, command: Command): Promise<string> {
+async function askForBaseUrl({ env, ask }: CliContext): Promise<string> {
   const known = env['UPSTREAM_BASE_URL'] ?? '';
   if (known !== '') return known;
-  if (ask === undefined) return command.error("error: without a terminal, option '--base-url <url>' is needed");
+  if (ask === undefined) throw new UsageError("error: without a terminal, option '--base-url <url>' is needed");
   const answer = (await ask('Base URL of the backend, with its /v1: ')).trim();
-  return answer === '' ? command.error('error: no base URL was given') : answer;
+  if (answer === '') throw new UsageError('error: no base URL was given');
+  return answer;
 }
 
 function newKey(): string {

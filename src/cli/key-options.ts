@@ -7,7 +7,7 @@ import type { UpdateGroup, UpdateKey } from '../contract/operator-types.ts';
 import type { CliContext } from './context.ts';
 import { formatCount } from './format.ts';
 import { orNull, orWord, parseAmountText, parseExpiry, parseList, wholeNumber, type OrNothing } from './options.ts';
-import { createPrinter } from './printer.ts';
+import type { Cli } from './printer.ts';
 
 type RateOptions = { readonly [Name in (typeof RATE_LIMITS)[number]['option']]?: OrNothing<number> };
 type SpendOptions = { readonly [Name in SpendWindow['option']]?: OrNothing<string> };
@@ -43,8 +43,8 @@ export function keyParsers({ nowMs }: CliContext) {
   } satisfies { readonly [Name in keyof KeyOptions]: (text: string) => KeyOptions[Name] };
 }
 
-export function addLimitOptions(command: Command, context: CliContext): Command {
-  const parsers = keyParsers(context);
+export function addLimitOptions(command: Command, cli: Cli): Command {
+  const parsers = keyParsers(cli);
   command.option('--models <list>', 'models it may use, such as gpt-4o,llama*; any for all models', parsers.models);
   for (const { option, flag, help } of LIMITS) {
     command.option(flag, `${help}; none for no limit`, (text) => parsers[option](text));
@@ -56,16 +56,16 @@ export function addLimitOptions(command: Command, context: CliContext): Command 
   );
 }
 
-export function addGroupOption(command: Command, context: CliContext): Command {
+export function addGroupOption(command: Command, cli: Cli): Command {
   return command.option(
     '--group <group>',
     'group it belongs to, by id or name; none for no group',
-    keyParsers(context).group,
+    keyParsers(cli).group,
   );
 }
 
-export function addCreditsOption(command: Command, context: CliContext): Command {
-  const { credits } = keyParsers(context);
+export function addCreditsOption(command: Command, cli: Cli): Command {
+  const { credits } = keyParsers(cli);
   return command.option(
     '--credits <amount>',
     'make it prepaid, with these credits; without them, only its limits apply',
@@ -92,23 +92,16 @@ export function toLimitsBody(options: LimitOptions): UpdateGroup {
 }
 
 /** Says that requests which name no limit of their output never run. */
-export function warnOfTokens(
-  context: CliContext,
-  command: Command,
-  { tpm }: LimitOptions,
-  defaultMaxOutputTokens: number,
-): void {
+export function warnOfTokens({ printer }: Cli, { tpm }: LimitOptions, defaultMaxOutputTokens: number): void {
   if (typeof tpm !== 'number' || tpm > defaultMaxOutputTokens) return;
-  createPrinter(context, command).note(
+  printer.note(
     `A request without max_output_tokens counts as its input plus ${formatCount(defaultMaxOutputTokens)} tokens of output ` +
       `(DEFAULT_MAX_OUTPUT_TOKENS), so with --tpm ${tpm} it can never run.`,
   );
 }
 
 /** Says that the gateway takes no keys of its own yet. */
-export function warnOfMode(context: CliContext, command: Command, { authMode }: Config): void {
+export function warnOfMode({ printer }: Cli, { authMode }: Config): void {
   if (authMode === 'managed') return;
-  createPrinter(context, command).note(
-    'The gateway accepts these keys only with AUTH_MODE=managed. Set it before the next start.',
-  );
+  printer.note('The gateway accepts these keys only with AUTH_MODE=managed. Set it before the next start.');
 }

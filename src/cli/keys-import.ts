@@ -6,12 +6,12 @@ import { recordOf } from '../core/map-values.ts';
 import { LIMITS } from '../core/money/limits.ts';
 import { writePrivateFile } from '../store/private-files.ts';
 import { withAdministration } from './administration.ts';
-import { CliError, type CliContext } from './context.ts';
+import { CliError } from './context.ts';
 import { CsvError, formatCsvLine, parseCsv, type CsvRow } from './csv.ts';
 import { formatNumberOf } from './format.ts';
-import { addExamples } from './help.ts';
+import { addCommand } from './command.ts';
 import { keyParsers, toKeyBody, warnOfMode, warnOfTokens, type KeyOptions } from './key-options.ts';
-import { createPrinter } from './printer.ts';
+import type { Cli } from './printer.ts';
 
 const MAX_KEYS = 1000;
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -29,64 +29,59 @@ const COLUMNS = {
 type ColumnName = keyof typeof COLUMNS;
 
 /** Adds `keys import`, which issues a key for each line of a CSV file. */
-export function addImport(keys: Command, context: CliContext): void {
-  const command = keys
-    .command('import')
-    .description('create a key for each line of a CSV file; if any line is wrong, none is created')
+export function addImport(keys: Command, cli: Cli): void {
+  addCommand(keys, 'import', {
+    what: 'create a key for each line of a CSV file; if any line is wrong, none is created',
+    note: `Columns (only name is required): ${Object.keys(COLUMNS).join(', ')}.
+A cell takes what the option of keys create takes. An empty cell leaves the option out.`,
+    examples: [
+      ['keys import teams.csv --dry-run', 'reports mistakes by line and column'],
+      ['keys import teams.csv --out secrets.csv', 'all keys, or none'],
+    ],
+  })
     .argument('<file>', `CSV with a header line and up to ${MAX_KEYS} keys`)
     .option(
       '--out <file>',
       'write the secrets as CSV to this new file, which only you can read, instead of printing them',
     )
     .option('--dry-run', 'check every line without creating keys')
-    .action(
-      (file: string, { out, dryRun = false }: { readonly out?: string; readonly dryRun?: boolean }, command: Command) =>
-        withAdministration(
-          context,
-          async ({ administration, config }) => {
-            const lines = readKeys(file, context);
-            const prepared = await administration.keys.prepare(lines.map(({ options }) => toKeyBody(options)));
-            refuseProblems(
-              file,
-              prepared.problems.map(({ at, param, message }) => {
-                const column = param.split('.').at(-1) ?? '';
-                return `line ${lines[at]?.line}, column ${column}: ${message}`;
-              }),
-            );
-            const printer = createPrinter(context, command);
-            warnOfMode(context, command, config);
-            const rates = lines.flatMap(({ options: { tpm } }) => (typeof tpm === 'number' ? tpm : []));
-            warnOfTokens(context, command, { tpm: Math.min(...rates) }, config.defaultMaxOutputTokens);
-            const count = formatNumberOf('key', lines.length);
-            if (dryRun) {
-              printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
-                `${file}: ${count} could be created. Nothing was changed.`,
-              ]);
-              return;
-            }
-            if (out !== undefined) {
-              const issued = await createWithFile(out, prepared);
-              printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
-                `${count} created. The secrets are in ${out}, which only you can read.`,
-              ]);
-              return;
-            }
-            const data = await prepared.create();
-            printer.show({ object: 'list', data }, () => toSecretLines(data));
-            printer.note('The secrets are shown only once. The gateway keeps only hashes of them.');
-          },
-          { beginsKeys: true },
-        ),
+    .action((file: string, { out, dryRun = false }: { readonly out?: string; readonly dryRun?: boolean }) =>
+      withAdministration(
+        cli,
+        async ({ administration, config }) => {
+          const lines = readKeys(file, cli);
+          const prepared = await administration.keys.prepare(lines.map(({ options }) => toKeyBody(options)));
+          refuseProblems(
+            file,
+            prepared.problems.map(({ at, param, message }) => {
+              const column = param.split('.').at(-1) ?? '';
+              return `line ${lines[at]?.line}, column ${column}: ${message}`;
+            }),
+          );
+          warnOfMode(cli, config);
+          const rates = lines.flatMap(({ options: { tpm } }) => (typeof tpm === 'number' ? tpm : []));
+          warnOfTokens(cli, { tpm: Math.min(...rates) }, config.defaultMaxOutputTokens);
+          const count = formatNumberOf('key', lines.length);
+          if (dryRun) {
+            cli.printer.show({ object: 'key_import', keys: lines.length, dry_run: true }, () => [
+              `${file}: ${count} could be created. Nothing was changed.`,
+            ]);
+            return;
+          }
+          if (out !== undefined) {
+            const issued = await createWithFile(out, prepared);
+            cli.printer.show({ object: 'key_import', keys: issued.length, dry_run: false, file: out }, () => [
+              `${count} created. The secrets are in ${out}, which only you can read.`,
+            ]);
+            return;
+          }
+          const data = await prepared.create();
+          cli.printer.show({ object: 'list', data }, () => toSecretLines(data));
+          cli.printer.note('The secrets are shown only once. The gateway keeps only hashes of them.');
+        },
+        { beginsKeys: true },
+      ),
     );
-  command.addHelpText(
-    'after',
-    `\nColumns (only name is required): ${Object.keys(COLUMNS).join(', ')}.
-A cell takes what the option of keys create takes. An empty cell leaves the option out.`,
-  );
-  addExamples(command, [
-    ['keys import teams.csv --dry-run', 'reports mistakes by line and column'],
-    ['keys import teams.csv --out secrets.csv', 'all keys, or none'],
-  ]);
 }
 
 interface KeyLine {
@@ -94,7 +89,7 @@ interface KeyLine {
   readonly options: KeyOptions;
 }
 
-function readKeys(file: string, context: CliContext): readonly KeyLine[] {
+function readKeys(file: string, cli: Cli): readonly KeyLine[] {
   const [head, ...rows] = readRows(file);
   if (head === undefined || rows.length === 0)
     throw new CliError(
@@ -103,7 +98,7 @@ function readKeys(file: string, context: CliContext): readonly KeyLine[] {
   if (rows.length > MAX_KEYS)
     throw new CliError(`${file}: There are ${rows.length} keys; the limit is ${MAX_KEYS} at a time.`);
   const names = readNames(file, head);
-  const parse = keyParsers(context);
+  const parse = keyParsers(cli);
   const problems: string[] = [];
   const lines = rows.map(({ line, cells }): KeyLine => {
     if (cells.length !== names.length)

@@ -5,46 +5,68 @@ import { toMs } from '../core/time.ts';
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_FIELDS,
-  addCreate,
-  addDelete,
-  addList,
-  addShow,
-  addSwitches,
-  addUpdate,
+  addAccountCommands,
   describeAccount,
   onAccount,
   type AccountCommands,
   type Described,
 } from './accounts.ts';
-import type { CliContext } from './context.ts';
+import { addCommand } from './command.ts';
 import { fieldsNamed, type Field } from './export.ts';
 import { formatMoment, formatUtcOr, toTimestamp } from './format.ts';
-import { addExamples } from './help.ts';
 import { addGroupOption, addLimitOptions, toKeyBody, warnOfMode } from './key-options.ts';
 import { addImport } from './keys-import.ts';
 import { parseDuration } from './options.ts';
+import type { Cli } from './printer.ts';
 import type { Column } from './table.ts';
 
 const MAX_GRACE_MS = 31_536_000_000;
 
 /** Adds `keys`, which manages the keys of AUTH_MODE=managed. */
-export function addKeys(program: Command, context: CliContext): void {
-  const keys = program
+export function addKeys(program: Command, cli: Cli): void {
+  const parent = program
     .command('keys')
     .description('manage API keys; a running gateway picks up changes within a second (AUTH_MODE=managed)');
   const commands: AccountCommands<OfKeys> = {
-    parent: keys,
-    context,
+    parent,
+    cli,
     kind: 'key',
     which: 'id, prefix or name of the key',
-    actions: (administration) => administration.keys,
+    actions: ({ keys }) => keys,
     columns: COLUMNS,
     fields: FIELDS,
     describe,
-    addOptions: (command) => addGroupOption(addLimitOptions(command, context), context),
+    addOptions: (command) => addGroupOption(addLimitOptions(command, cli), cli),
     toBody: toKeyBody,
+    addFilters: (command) =>
+      command
+        .option('--group <group>', 'only keys of this group, by id or name')
+        .option('--old-secret', 'only keys that still depend on GATEWAY_SECRET_PREVIOUS, until they are next used'),
+    toFilter: async ({ group, oldSecret = false }, { groups }) => ({
+      isOfPreviousSecret: oldSecret,
+      ...(group !== undefined && { groupId: await groups.find(group) }),
+    }),
+    warn: (config) => warnOfMode(cli, config),
+    help: HELP,
   };
-  addCreate(commands, {
+  addAccountCommands(commands);
+  addImport(parent, cli);
+  const rotate = addCommand(parent, 'rotate', {
+    what: 'give a key a new secret, shown only once; everything else stays the same',
+    examples: [
+      ['keys rotate alice', 'the former secret stops working at once'],
+      ['keys rotate alice --grace 24h', 'time to roll out the new one'],
+    ],
+  }).option(
+    '--grace <duration>',
+    'how long the former secret still works (default: it stops at once)',
+    parseDuration(MAX_GRACE_MS),
+  );
+  onAccount(commands, rotate, ({ keys }, id, { grace = 0 }) => keys.rotate(id, { grace_seconds: grace / 1000 }));
+}
+
+const HELP = {
+  create: {
     what: 'create a key; its secret is shown only once',
     examples: [
       ['keys create --name alice', 'no limits'],
@@ -52,62 +74,40 @@ export function addKeys(program: Command, context: CliContext): void {
       ['keys create --name bot --group research', 'within the credits and limits of a group'],
       ["keys create --name web --models 'gpt-4o*' --spend-per-day 5.00", 'some models, with a daily budget'],
     ],
-    warn: (command, config) => warnOfMode(context, command, config),
-  });
-  addImport(keys, context);
-  addList(commands, {
-    addOptions: (list) =>
-      list
-        .option('--group <group>', 'only keys of this group, by id or name')
-        .option('--old-secret', 'only keys that still depend on GATEWAY_SECRET_PREVIOUS, until they are next used'),
-    toFilter: async ({ group, oldSecret = false }, { groups }) => ({
-      isOfPreviousSecret: oldSecret,
-      ...(group !== undefined && { groupId: await groups.find(group) }),
-    }),
+  },
+  list: {
+    what: 'list all keys, newest first',
     examples: [
       ['keys list', 'with balances and spending'],
       ['keys list --csv > keys.csv', 'for a spreadsheet'],
       ['keys list --old-secret', 'keys that would stop working without GATEWAY_SECRET_PREVIOUS'],
     ],
-  });
-  addShow(commands, [
-    ['keys show alice', 'by its name'],
-    ['keys show rgk_Ab3dE9', 'by its prefix'],
-  ]);
-  addUpdate(commands, [
-    ['keys update alice --rpm 120 --expires never', 'a new limit, and no expiration'],
-    ['keys update alice --spend-per-day none', 'removes a limit'],
-    ['keys update alice --group research', 'moves it; running requests are charged to the former group'],
-  ]);
-  addRotate(keys, commands);
-  addSwitches(commands, {
-    disable: {
-      what: 'reject a key from now on; its running requests may finish',
-      examples: [['keys disable alice', 'until keys enable']],
-    },
-    enable: { what: 'accept a disabled key again', examples: [['keys enable alice', 'with the same secret']] },
-  });
-  addDelete(commands, {
+  },
+  show: {
+    what: 'show a key with its limits',
+    examples: [
+      ['keys show alice', 'by its name'],
+      ['keys show rgk_Ab3dE9', 'by its prefix'],
+    ],
+  },
+  update: {
+    what: 'change the given settings; everything else stays the same',
+    examples: [
+      ['keys update alice --rpm 120 --expires never', 'a new limit, and no expiration'],
+      ['keys update alice --spend-per-day none', 'removes a limit'],
+      ['keys update alice --group research', 'moves it; running requests are charged to the former group'],
+    ],
+  },
+  disable: {
+    what: 'reject a key from now on; its running requests may finish',
+    examples: [['keys disable alice', 'until keys enable']],
+  },
+  enable: { what: 'accept a disabled key again', examples: [['keys enable alice', 'with the same secret']] },
+  delete: {
     what: 'delete a key and its credits permanently; its records stay until they expire',
     examples: [['keys delete alice --yes', 'unlike keys disable, this cannot be undone']],
-  });
-}
-
-function addRotate(keys: Command, commands: AccountCommands<OfKeys>): void {
-  const rotate = keys
-    .command('rotate')
-    .description('give a key a new secret, shown only once; everything else stays the same')
-    .option(
-      '--grace <duration>',
-      'how long the former secret still works (default: it stops at once)',
-      parseDuration(MAX_GRACE_MS),
-    );
-  onAccount(commands, rotate, (all, id, { grace = 0 }) => all.keys.rotate(id, { grace_seconds: grace / 1000 }));
-  addExamples(rotate, [
-    ['keys rotate alice', 'the former secret stops working at once'],
-    ['keys rotate alice --grace 24h', 'time to roll out the new one'],
-  ]);
-}
+  },
+} as const;
 
 const COLUMNS: readonly Column<AdminKey>[] = [
   { title: 'NAME', of: ({ name }) => name },

@@ -3,19 +3,19 @@ import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { readPricesFile } from '../config/prices-file.ts';
 import { comparePrices, showPrice, type PriceChange, type ShownPrice } from '../core/money/pricing.ts';
-import { CliError, type CliContext } from './context.ts';
+import { CliError } from './context.ts';
 import { formatNumberOf } from './format.ts';
-import { addExamples } from './help.ts';
-import { createPrinter, type Paint } from './printer.ts';
+import { addCommand } from './command.ts';
+import { type Paint, type Cli } from './printer.ts';
 import { formatTable, type Column } from './table.ts';
 import type { PriceTier } from '../contract/types.ts';
 import { toVisible } from '../core/visible.ts';
 
 /** Adds `prices`, which looks at the prices of models. */
-export function addPrices(program: Command, context: CliContext): void {
+export function addPrices(program: Command, cli: Cli): void {
   const prices = program.command('prices').description('view model prices, per million tokens (PRICES_FILE)');
-  addShow(prices, context);
-  addCheck(prices, context);
+  addShow(prices, cli);
+  addCheck(prices, cli);
 }
 
 interface PricedModel {
@@ -23,13 +23,17 @@ interface PricedModel {
   readonly price: ShownPrice | null;
 }
 
-function addShow(prices: Command, context: CliContext): void {
-  const show = prices
-    .command('show')
-    .description('show all prices, or those that apply to some models')
+function addShow(prices: Command, cli: Cli): void {
+  addCommand(prices, 'show', {
+    what: 'show all prices, or those that apply to some models',
+    examples: [
+      ['prices show', 'as in PRICES_FILE'],
+      ['prices show gpt-4o-2024-08-06 coder', 'by patterns, similar names and aliases'],
+    ],
+  })
     .argument('[models...]', 'model names as callers write them (default: the names and patterns in the file)')
-    .action((models: readonly string[], _options: unknown, command: Command) => {
-      const { prices: present, modelAliases, backends } = readConfig(context.env);
+    .action((models: readonly string[]) => {
+      const { prices: present, modelAliases, backends } = readConfig(cli.env);
       if (present === null) throw new CliError('PRICES_FILE is not set, so no model has a price.');
       const { currency, table } = present;
       const priceOf = (model: string): ShownPrice | null => {
@@ -42,29 +46,28 @@ function addShow(prices: Command, context: CliContext): void {
         models.length > 0
           ? models.map((model) => ({ model, price: priceOf(model) }))
           : comparePrices(null, table).map(({ model, to }) => ({ model, price: to }));
-      const printer = createPrinter(context, command);
-      printer.show({ object: 'list', currency, data }, (paint) => [
+      cli.printer.show({ object: 'list', currency, data }, (paint) => [
         `${currency} per million tokens:`,
         ...formatPrices(
           data.map(({ model, price }) => ({ model, from: price, to: price })),
           paint,
         ),
       ]);
-      printer.note('A running gateway keeps its prices until SIGHUP or a restart.');
+      cli.printer.note('A running gateway keeps its prices until SIGHUP or a restart.');
     });
-  addExamples(show, [
-    ['prices show', 'as in PRICES_FILE'],
-    ['prices show gpt-4o-2024-08-06 coder', 'by patterns, similar names and aliases'],
-  ]);
 }
 
-function addCheck(prices: Command, context: CliContext): void {
-  const check = prices
-    .command('check')
-    .description('check a price file, and show what it changes')
+function addCheck(prices: Command, cli: Cli): void {
+  addCommand(prices, 'check', {
+    what: 'check a price file, and show what it changes',
+    examples: [
+      ['prices check new-prices.json', 'before it replaces PRICES_FILE'],
+      ['prices check && kill -HUP "$GATEWAY_PID"', 'reload only a valid file'],
+    ],
+  })
     .argument('[file]', 'file to compare with PRICES_FILE (default: check PRICES_FILE itself)')
-    .action((named: string | undefined, _options: unknown, command: Command) => {
-      const set = context.env['PRICES_FILE'] || undefined;
+    .action((named: string | undefined) => {
+      const set = cli.env['PRICES_FILE'] || undefined;
       const file = named ?? set;
       if (file === undefined) throw new CliError('PRICES_FILE is not set; name a file.');
       const { content, problems } = readPricesFile(file, file);
@@ -81,7 +84,7 @@ function addCheck(prices: Command, context: CliContext): void {
         changes,
         problems,
       };
-      createPrinter(context, command).show(value, (paint) => {
+      cli.printer.show(value, (paint) => {
         if (content === null) return problems.map((problem) => paint('red', toVisible(problem)));
         const found = `${file}: ${formatNumberOf('model', content.modelCount)}, in ${content.currency} per million tokens.`;
         return [
@@ -97,10 +100,6 @@ function addCheck(prices: Command, context: CliContext): void {
       });
       if (content === null) throw new CliError('The file has mistakes; the gateway would reject it.');
     });
-  addExamples(check, [
-    ['prices check new-prices.json', 'before it replaces PRICES_FILE'],
-    ['prices check && kill -HUP "$GATEWAY_PID"', 'reload only a valid file'],
-  ]);
 }
 
 const KINDS = [

@@ -13,6 +13,7 @@ import { addGroups } from './groups.ts';
 import { addInit } from './init.ts';
 import { addKeys } from './keys.ts';
 import { addPrices } from './prices.ts';
+import { createPrinter } from './printer.ts';
 import { addRequests } from './requests.ts';
 import { addRun } from './run.ts';
 import { addDemo, addStart } from './start.ts';
@@ -63,20 +64,21 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
     .exitOverride()
     .showSuggestionAfterError()
     .addHelpText('after', AFTER_HELP);
+  const cli = { ...context, printer: createPrinter(context, () => program.opts()) };
   addStart(program);
-  addDemo(program, context);
-  addInit(program, context);
-  addDoctor(program, context);
-  addRun(program, context, onAgentEnd);
-  addKeys(program, context);
-  addGroups(program, context);
-  addCredits(program, context);
-  addRequests(program, context);
-  addUsage(program, context);
-  addPrices(program, context);
-  addBackends(program, context);
-  addDatabase(program, context);
-  addConfig(program, context);
+  addDemo(program, cli);
+  addInit(program, cli);
+  addDoctor(program, cli);
+  addRun(program, cli, onAgentEnd);
+  addKeys(program, cli);
+  addGroups(program, cli);
+  addCredits(program, cli);
+  addRequests(program, cli);
+  addUsage(program, cli);
+  addPrices(program, cli);
+  addBackends(program, cli);
+  addDatabase(program, cli);
+  addConfig(program, cli);
   return program;
 }
 

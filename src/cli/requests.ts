@@ -17,19 +17,19 @@ import {
 } from '../core/books/store.ts';
 import { CliError, type CliContext } from './context.ts';
 import { withAdministration, type OpenAdministration } from './administration.ts';
-import { withStore, type OpenStore } from './database.ts';
-import { addExportOptions, exportRows, fieldsNamed, isExport, type Field } from './export.ts';
+import { withStore, type OpenedStore, type OpenStore } from './database.ts';
+import { addExportOptions, fieldsNamed, printRows, type ExportOptions, type Field } from './export.ts';
 import { formatCount, formatMoment, formatMoney, formatSpan, formatUtcOr, toTimestamp } from './format.ts';
 import { createNames, type Names } from './names.ts';
 import { toGatewayUrl } from './snippets.ts';
-import { addExamples } from './help.ts';
+import { addCommand } from './command.ts';
 import { parseDuration, parseMoment, wholeNumber } from './options.ts';
-import { createPrinter, type Paint, type Printer, type Style } from './printer.ts';
+import { type Paint, type Style, type Cli } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
 const CLEAR_SCREEN = '\u{1b}[H\u{1b}[J';
 
-interface ListOptions {
+interface ListOptions extends ExportOptions {
   readonly limit?: number;
   readonly after?: RequestId;
   readonly status?: RecordStatus;
@@ -42,12 +42,12 @@ interface ListOptions {
 }
 
 /** Adds `requests`, which shows the records of all callers. */
-export function addRequests(program: Command, context: CliContext): void {
+export function addRequests(program: Command, cli: Cli): void {
   const requests = program.command('requests').description('view the requests of all callers, and cancel them');
-  addList(requests, context);
-  addShow(requests, context);
-  addCancel(requests, context);
-  addWatch(requests, context);
+  addList(requests, cli);
+  addShow(requests, cli);
+  addCancel(requests, cli);
+  addWatch(requests, cli);
 }
 
 const USUAL_LIMIT = 20;
@@ -71,69 +71,67 @@ function addFilters(command: Command): Command {
     .option('--limit <n>', `how many, up to 100 (default: ${USUAL_LIMIT})`, wholeNumber(1, 100));
 }
 
-function addList(requests: Command, context: CliContext): void {
-  const list = addExportOptions(addFilters(requests.command('list')))
-    .description('list requests, newest first')
+function addList(requests: Command, cli: Cli): void {
+  const list = addCommand(requests, 'list', {
+    what: 'list requests, newest first',
+    examples: [
+      ['requests list --status failed', 'what failed lately'],
+      ['requests list --group research --status failed', 'of all keys in a group'],
+      ['requests list --key alice --model llama-3.3-70b', 'of one key, for one model'],
+      ['requests list --error upstream_timeout --from 2026-11-01', 'one error, since a given day'],
+      ['requests list --from 2026-11-01 --csv > november.csv', 'everything, for a spreadsheet'],
+    ],
+  });
+  addExportOptions(addFilters(list))
     .option('--after <id>', 'continue after this request', toId)
-    .action((options: ListOptions, command: Command) =>
-      withAdministration(context, async (opened) => {
+    .action((options: ListOptions) =>
+      withAdministration(cli, async (opened) => {
         const listPage = await prepareList(opened, options);
         const toJson = toJsonWith(opened.config);
-        const pages = isExport(command) ? pagesOf(listPage, options) : [];
-        if (await exportRows(context, command, { pages, fields: FIELDS, toJson })) return;
-        const { records, lastId, hasMore } = await listPage(options);
-        const value = { object: 'list', data: records.map(toJson), has_more: hasMore, last_id: lastId };
-        const printer = createPrinter(context, command);
-        printer.show(value, (paint) => {
-          const more = hasMore ? [`More: --after ${lastId}`] : [];
-          return [...tableOf(records, paint), ...more];
+        const { config } = opened;
+        await printRows(cli, options, {
+          pages: pagesOf(listPage, options),
+          fields: FIELDS,
+          toJson,
+          config,
+          async show() {
+            const { records, lastId, hasMore } = await listPage(options);
+            return {
+              value: { object: 'list', data: records.map(toJson), has_more: hasMore, last_id: lastId },
+              lines: (paint) => [...tableOf(records, paint), ...(hasMore ? [`More: --after ${lastId}`] : [])],
+            };
+          },
         });
-        printer.noteCurrency(opened.config);
       }),
     );
-  addExamples(list, [
-    ['requests list --status failed', 'what failed lately'],
-    ['requests list --group research --status failed', 'of all keys in a group'],
-    ['requests list --key alice --model llama-3.3-70b', 'of one key, for one model'],
-    ['requests list --error upstream_timeout --from 2026-11-01', 'one error, since a given day'],
-    ['requests list --from 2026-11-01 --csv > november.csv', 'everything, for a spreadsheet'],
-  ]);
 }
 
-function addShow(requests: Command, context: CliContext): void {
-  const show = requests
-    .command('show')
-    .description('show a request')
+function addShow(requests: Command, cli: Cli): void {
+  addCommand(requests, 'show', {
+    what: 'show a request',
+    examples: [['requests show req_…', 'the id is in the x-request-id header of the reply']],
+  })
     .argument('<id>', 'req_… or resp_…', toId)
-    .action((id: RequestId, _options: unknown, command: Command) =>
-      withStore(context, async ({ store, config }) => {
-        await printRecord(createPrinter(context, command), { store, config, id });
-      }),
-    );
-  addExamples(show, [['requests show req_…', 'the id is in the x-request-id header of the reply']]);
+    .action((id: RequestId) => withStore(cli, (opened) => printRecord(cli, id, opened)));
 }
 
-function addCancel(requests: Command, context: CliContext): void {
-  const cancel = requests
-    .command('cancel')
-    .description('cancel a running request')
+function addCancel(requests: Command, cli: Cli): void {
+  addCommand(requests, 'cancel', {
+    what: 'cancel a running request',
+    note: CANCEL_ASKED,
+    examples: [['requests cancel req_…', 'works for a request of any gateway on the database']],
+  })
     .argument('<id>', 'req_… or resp_…', toId)
-    .action((id: RequestId, _options: unknown, command: Command) =>
-      withStore(context, async ({ store, config }) => {
-        const asked = await store.requestCancelOfAny(id);
-        const printer = createPrinter(context, command);
-        await printRecord(printer, { store, config, id });
-        printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had already ended and was not changed.');
+    .action((id: RequestId) =>
+      withStore(cli, async (opened) => {
+        const asked = await opened.store.requestCancelOfAny(id);
+        await printRecord(cli, id, opened);
+        cli.printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had already ended and was not changed.');
       }),
     );
-  cancel.addHelpText('after', `\n${CANCEL_ASKED}`);
-  addExamples(cancel, [['requests cancel req_…', 'works for a request of any gateway on the database']]);
 }
 
-async function printRecord(
-  printer: Printer,
-  { store, config, id }: { readonly store: OpenStore; readonly config: Config; readonly id: RequestId },
-): Promise<void> {
+async function printRecord({ printer }: Cli, id: RequestId, { store, config }: OpenedStore): Promise<void> {
   const record = await store.findAny(id);
   if (record === undefined) throw new CliError(`There is no request ${id}.`);
   const named = await nameOne(createNames(store), record);
@@ -143,33 +141,34 @@ async function printRecord(
 const CANCEL_ASKED =
   'The gateway that runs the request notices within a second, stops its call to the backend, and ends the record as cancelled.';
 
-function addWatch(requests: Command, context: CliContext): void {
-  const watch = addFilters(requests.command('watch'))
-    .description('show the newest requests as they arrive and end, until Ctrl-C')
+function addWatch(requests: Command, cli: Cli): void {
+  const watch = addCommand(requests, 'watch', {
+    what: 'show the newest requests as they arrive and end, until Ctrl-C',
+    examples: [
+      ['requests watch', 'like top, for requests'],
+      ['requests watch --status failed --json', 'one line of JSON per failure'],
+    ],
+  });
+  addFilters(watch)
     .addOption(
       new Option('--every <duration>', 'how often to look').argParser(parseDuration(3_600_000)).default(1000, '1s'),
     )
-    .action((options: ListOptions & { readonly every: number }, command: Command) =>
-      withAdministration(context, async (opened) => {
-        const printer = createPrinter(context, command);
+    .action((options: ListOptions & { readonly every: number }) =>
+      withAdministration(cli, async (opened) => {
         const listPage = await prepareList(opened, options);
         const toJson = toJsonWith(opened.config);
-        const signal = context.interruption();
-        const printNew = printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(record)) : toLine);
+        const signal = cli.interruption();
+        const printNew = printChanges(cli, cli.printer.isJson ? (record) => JSON.stringify(toJson(record)) : toLine);
         while (!signal.aborted) {
           const { records } = await listPage(options);
-          if (context.stdout.isTTY === true && !printer.isJson) {
-            context.stdout.write(CLEAR_SCREEN);
-            printer.show(undefined, (paint) => tableOf(records, paint));
+          if (cli.stdout.isTTY === true && !cli.printer.isJson) {
+            cli.stdout.write(CLEAR_SCREEN);
+            cli.printer.show(undefined, (paint) => tableOf(records, paint));
           } else printNew(records);
           await delay(options.every, undefined, { signal }).catch(() => undefined);
         }
       }),
     );
-  addExamples(watch, [
-    ['requests watch', 'like top, for requests'],
-    ['requests watch --status failed --json', 'one line of JSON per failure'],
-  ]);
 }
 
 interface NamedRecord extends OwnedRecord {

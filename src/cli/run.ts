@@ -6,7 +6,7 @@ import type { Settings } from '../contract/operator-types.ts';
 import { CliError, type CliContext } from './context.ts';
 import { MEANING } from '../doctor/clients.ts';
 import { findDialect } from '../doctor/examine.ts';
-import { addExamples } from './help.ts';
+import { addCommand } from './command.ts';
 import { AGENTS, KEY_VARIABLE, type Agent } from './run/agents.ts';
 import { findProgram, runChild } from './run/child.ts';
 import { toVisible } from '../core/visible.ts';
@@ -21,9 +21,15 @@ import {
 
 /** Adds `run`, which runs a coding agent in front of the backend. `onEnd` gets its exit status. */
 export function addRun(program: Command, context: CliContext, onEnd: (status: number) => void): void {
-  const run = program
-    .command('run')
-    .description('run a coding agent on your backend, through a temporary gateway and with settings of its own')
+  const run = addCommand(program, 'run', {
+    what: 'run a coding agent on your backend, through a temporary gateway and with settings of its own',
+    note: 'Exits with the exit status of the agent once the agent has started.',
+    examples: [
+      ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model from Ollama'],
+      ['run opencode --model qwen3-32b', 'opencode with the configured backend'],
+      ['run copilot -- -p "What is in this folder?"', 'Copilot CLI, with arguments for it'],
+    ],
+  })
     .addArgument(new Argument('<agent>', 'the agent to run; it must be installed').choices([...AGENTS.keys()]))
     .argument('[arguments...]', 'arguments for the agent, after --');
   addTargetOptions(run).action(async (name: string, args: readonly string[], options: TargetOptions) => {
@@ -35,12 +41,6 @@ export function addRun(program: Command, context: CliContext, onEnd: (status: nu
     const env = withSettings(pickSettings(context.env, BACKEND_SETTINGS), settingsOf(options));
     onEnd(await withTarget({ env }, options, (target) => runAgent(context, { name, agent, path, args, env, target })));
   });
-  run.addHelpText('after', '\nExits with the exit status of the agent once the agent has started.');
-  addExamples(run, [
-    ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model from Ollama'],
-    ['run opencode --model qwen3-32b', 'opencode with the configured backend'],
-    ['run copilot -- -p "What is in this folder?"', 'Copilot CLI, with arguments for it'],
-  ]);
 }
 
 /** All others are for a gateway that serves, or come from the .env of the project in which an agent works. */

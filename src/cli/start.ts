@@ -1,19 +1,16 @@
 import type { Command } from 'commander';
+import { addCommand } from './command.ts';
 import type { CliContext } from './context.ts';
-import { addExamples } from './help.ts';
 
 /** Adds `start`, which does the same as `npm start`. */
 export function addStart(program: Command): void {
-  const start = program
-    .command('start')
-    .description(
-      'start the gateway (the default command); stops on Ctrl-C or SIGTERM once running requests have finished',
-    )
-    .action(async () => {
-      const { serve } = await import('../process/serve.ts');
-      await serve();
-    });
-  addExamples(start, [['start', 'with settings from the environment and .env']]);
+  addCommand(program, 'start', {
+    what: 'start the gateway (the default command); stops on Ctrl-C or SIGTERM once running requests have finished',
+    examples: [['start', 'with settings from the environment and .env']],
+  }).action(async () => {
+    const { serve } = await import('../process/serve.ts');
+    await serve();
+  });
 }
 
 /** An environment of production refuses only a demo backend that nobody has asked for. */
@@ -28,15 +25,14 @@ const ONLY_DEMO = {
 
 /** Adds `demo`, which starts the gateway with the embedded demo backend. */
 export function addDemo(program: Command, { env, stderr }: CliContext): void {
-  const demo = program
-    .command('demo')
-    .description('start the gateway with its embedded demo backend, ignoring UPSTREAM_BASE_URL and BACKENDS_FILE')
-    .action(async () => {
-      if (env['NODE_ENV'] === 'production') {
-        stderr.write('Warning: NODE_ENV is production, and no model runs behind the demo backend.\n');
-      }
-      const { serve } = await import('../process/serve.ts');
-      await serve(ONLY_DEMO);
-    });
-  addExamples(demo, [['demo', 'no model, but every client works']]);
+  addCommand(program, 'demo', {
+    what: 'start the gateway with its embedded demo backend, ignoring UPSTREAM_BASE_URL and BACKENDS_FILE',
+    examples: [['demo', 'no model, but every client works']],
+  }).action(async () => {
+    if (env['NODE_ENV'] === 'production') {
+      stderr.write('Warning: NODE_ENV is production, and no model runs behind the demo backend.\n');
+    }
+    const { serve } = await import('../process/serve.ts');
+    await serve(ONLY_DEMO);
+  });
 }
