@@ -1,38 +1,7 @@
 /** What the operator sees of the backends. */
 
-import { hostname } from 'node:os';
-import type { RequestHandler } from 'express';
-import type { Backends, BackendState, RestingState } from '../backend/backends.ts';
-import type { KeyOwner } from '../backend/request-headers.ts';
-import { mergeModelLists } from '../backend/model-list.ts';
-import type { AdminBackend, AdminBackendList, AdminModelList } from '../contract/operator-types.ts';
-import { untilServed } from '../wire/until-served.ts';
-
-export interface BackendRoutesOptions {
-  readonly backends: Backends;
-  readonly keyOwner: KeyOwner;
-  /** Of all processes of the gateway. */
-  readonly listBackends: () => Promise<readonly AdminBackend[]>;
-}
-
-export interface BackendRoutes {
-  readonly list: RequestHandler;
-  readonly listModels: RequestHandler;
-}
-
-/** Returns the routes under `/admin/v1`. */
-export function createBackendRoutes({ backends, keyOwner, listBackends }: BackendRoutesOptions): BackendRoutes {
-  return {
-    async list(_req, res) {
-      res.json({ object: 'list', gateway: hostname(), data: [...(await listBackends())] } satisfies AdminBackendList);
-    },
-    async listModels(_req, res) {
-      const { models } = await mergeModelLists(backends.specs, { headers: {}, keyOwner, signal: untilServed(res) });
-      const data = models.map(({ model, backends }) => ({ ...model, backends: [...backends] }));
-      res.json({ object: 'list', data } satisfies AdminModelList);
-    },
-  };
-}
+import type { BackendState, RestingState } from '../backend/backends.ts';
+import type { AdminBackend } from '../contract/operator-types.ts';
 
 /** Returns the backends as schemas/admin.json has them. */
 export function describeBackends(states: readonly BackendState[], nowMs: number): readonly AdminBackend[] {

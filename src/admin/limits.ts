@@ -1,8 +1,6 @@
 /** What the operator sees of the limits that all callers share. */
 
-import { hostname } from 'node:os';
-import type { RequestHandler } from 'express';
-import type { AdminLimit, AdminLimitList } from '../contract/operator-types.ts';
+import type { AdminLimit } from '../contract/operator-types.ts';
 import type { Load } from '../access/load.ts';
 
 const SETTINGS: Readonly<Record<AdminLimit['name'], string | null>> = {
@@ -11,13 +9,6 @@ const SETTINGS: Readonly<Record<AdminLimit['name'], string | null>> = {
   web_sockets: 'MAX_WEBSOCKETS',
   history_bytes: null,
 };
-
-/** Returns the route. `listLimits` knows those of all processes of the gateway. */
-export function createLimitsRoute(listLimits: () => Promise<readonly AdminLimit[]>): RequestHandler {
-  return async (_req, res) => {
-    res.json({ object: 'list', gateway: hostname(), data: [...(await listLimits())] } satisfies AdminLimitList);
-  };
-}
 
 /** Returns the limits of one process as schemas/admin.json has them. */
 export function describeLimits({ requests, bodyBytes, webSockets, historyBytes }: Load): readonly AdminLimit[] {

@@ -4,63 +4,17 @@ import { ApiError } from '../core/errors.ts';
 import { parseGroupId, parseKeyId } from '../core/ids.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { given } from '../core/given.ts';
-import type { AuthMode } from '../contract/operator-types.ts';
-import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from '../access/body.ts';
-import { methodNotAllowed, notFound } from '../wire/no-route.ts';
-import type { AdminRequests } from './requests.ts';
+import { methodNotAllowed } from '../wire/no-route.ts';
 import { invalidQuery, readLimit, readText } from '../wire/query.ts';
 
-export interface AdminOptions {
-  readonly authenticate: RequestHandler;
-  readonly administration: Administration;
-  readonly requests: AdminRequests;
-  readonly showUsageOfAll: RequestHandler;
-  readonly showUsageTotals: RequestHandler;
-  readonly backends: BackendRoutes;
-  readonly listLimits: RequestHandler;
-  readonly showPrices: RequestHandler;
-  readonly mode: AuthMode;
-}
-
 const MAX_BODY_BYTES = 65_536;
-
-/** Returns the routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
-export function createAdminApi(options: AdminOptions): Router {
-  const {
-    authenticate,
-    administration,
-    requests,
-    showUsageOfAll,
-    showUsageTotals,
-    backends,
-    listLimits,
-    showPrices,
-    mode,
-  } = options;
-  const admin = express.Router();
-  admin.use(authenticate, keepNothing);
-  admin.route('/usage').get(showUsageOfAll).all(methodNotAllowed('GET'));
-  admin.route('/usage/totals').get(showUsageTotals).all(methodNotAllowed('GET'));
-  admin.route('/backends').get(backends.list).all(methodNotAllowed('GET'));
-  admin.route('/models').get(backends.listModels).all(methodNotAllowed('GET'));
-  admin.route('/limits').get(listLimits).all(methodNotAllowed('GET'));
-  admin.route('/prices').get(showPrices).all(methodNotAllowed('GET'));
-  admin.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
-  admin.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
-  admin.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
-  admin.use('/keys', requireManaged(mode), createKeyRoutes(administration));
-  admin.use('/groups', requireManaged(mode), createGroupRoutes(administration));
-  // What follows outside may allow other origins.
-  admin.use(notFound);
-  return admin;
-}
 
 interface Id {
   readonly id: string;
 }
 
-function createKeyRoutes({ keys, groups }: Administration): Router {
+export function createKeyRoutes({ keys, groups }: Administration): Router {
   const routes = createAccountRoutes(keys, async ({ query }) => {
     const [after, group] = [readText('after', query), readText('group', query)];
     const secret = readText('gateway_secret', query);
@@ -77,7 +31,7 @@ function createKeyRoutes({ keys, groups }: Administration): Router {
   return routes;
 }
 
-function createGroupRoutes({ groups }: Administration): Router {
+export function createGroupRoutes({ groups }: Administration): Router {
   return createAccountRoutes(groups, async ({ query }) => {
     const after = readText('after', query);
     return { ...(after !== undefined && { after: knownId('group', parseGroupId(after)) }) };
@@ -125,24 +79,9 @@ function createAccountRoutes<Kind extends AccountKind>(
 }
 
 /** Returns what sends the result as JSON. */
-function sending<Params>(act: (req: Request<Params>) => Promise<object>, status = 200): RequestHandler<Params> {
+export function sending<Params>(act: (req: Request<Params>) => Promise<object>, status = 200): RequestHandler<Params> {
   return async (req, res) => {
     res.status(status).json(await act(req));
-  };
-}
-
-/** Some replies contain a secret, and all of them change soon. */
-const keepNothing: RequestHandler = (_req, res, next) => {
-  res.set('cache-control', 'no-store');
-  next();
-};
-
-function requireManaged(mode: AuthMode): RequestHandler {
-  return (_req, _res, next) => {
-    if (mode === 'managed') return next();
-    throw new ApiError('not_found', {
-      message: `The gateway issues keys only with AUTH_MODE=managed; it runs with AUTH_MODE=${mode}.`,
-    });
   };
 }
 
