@@ -1,6 +1,6 @@
 import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/operator-types.ts';
-import { isAsSaid, type ValueSchema } from './check-setting.ts';
+import { isSettings } from '../contract/validators.generated.js';
 import { isGone } from './gone-settings.ts';
 import { linesOf, readSmallFile } from './value-file.ts';
 
@@ -11,11 +11,17 @@ export interface Problem {
   readonly line: string;
 }
 
-interface PropertySchema extends ValueSchema {
+interface PropertySchema {
   readonly description: string;
+  readonly type?: string;
   readonly default?: unknown;
   readonly examples?: readonly string[];
   readonly writeOnly?: boolean;
+  readonly enum?: readonly (string | number)[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
 }
 
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
@@ -36,18 +42,22 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   const texts = presentTexts(env);
   const problems = addFromFiles(texts, env);
   const values: Record<string, unknown> = {};
-  for (const [name, property] of PROPERTIES) {
+  const set = (name: string, value: unknown): void => {
+    if (value === undefined) delete values[name];
+    else values[name] = value;
+  };
+  for (const [name, { type, default: standard }] of PROPERTIES) {
     const text = texts.get(name);
-    const value = text === undefined ? undefined : parse(text, property.type);
-    if (value !== undefined && isAsSaid(value, property)) {
-      values[name] = value;
-      continue;
-    }
-    if (property.default !== undefined) values[name] = property.default;
-    if (text !== undefined)
-      problems.push({ names: [name], line: `${name}: ${requirement(name)}${showValue(name, text)}` });
+    set(name, text === undefined ? standard : parse(text, type));
   }
-  if (!isComplete(values)) throw new TypeError('schemas/settings.json requires what has no default');
+  // The validator stops at the first mistake.
+  while (!isSettings(values)) {
+    const name = isSettings.errors?.[0]?.instancePath.split('/')[1] ?? '';
+    if (!texts.has(name)) throw new TypeError('schemas/settings.json requires what has no default');
+    problems.push({ names: [name], line: `${name}: ${requirement(name)}${showValue(name, texts.get(name))}` });
+    texts.delete(name);
+    set(name, PROPERTIES.get(name)?.default);
+  }
   return { settings: values, problems };
 }
 
@@ -149,11 +159,6 @@ function addFromFiles(texts: Map<string, string>, env: Environment): Problem[] {
     texts.set(name, read);
     return [];
   });
-}
-
-/** Each value is as the schema says, so that only their presence is left to check. */
-function isComplete(values: object): values is Settings {
-  return schema.required.every((name) => name in values);
 }
 
 function parse(text: string, type: string | undefined): unknown {

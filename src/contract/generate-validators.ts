@@ -15,9 +15,10 @@ const VALIDATORS = {
   isWebSocketCreate: 'web-socket-create.json',
   isCompactResponse: 'compact-response.json',
   isCreateChatCompletion: 'create-chat-completion.json',
+  isSettings: 'settings.json',
 };
 
-/** What checks the requests, as the text of a module: a tenth of a second that a start need not spend on it. */
+/** What checks the requests and the settings, as the text of a module: a tenth of a second that a start need not spend on it. */
 export function generateValidators(): string {
   const ajv = new Ajv({
     strict: true,

@@ -1,8 +1,10 @@
 /** What generate-validators.ts makes of the schemas. */
 import type { ValidateFunction } from 'ajv';
+import type { Settings } from './operator-types.ts';
 import type { CompactResponse, CreateChatCompletion, CreateResponse, WebSocketCreate } from './types.ts';
 
 export const isCreateResponse: ValidateFunction<CreateResponse>;
 export const isWebSocketCreate: ValidateFunction<WebSocketCreate>;
 export const isCompactResponse: ValidateFunction<CompactResponse>;
 export const isCreateChatCompletion: ValidateFunction<CreateChatCompletion>;
+export const isSettings: ValidateFunction<Settings>;
