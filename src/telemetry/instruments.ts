@@ -24,129 +24,96 @@ const PER_TOKEN_BUCKETS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const STORE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-/** Adds the metrics of all requests. */
-export function createRequestInstruments(registry: Registry) {
+interface Measured<Label extends string> {
+  readonly labelNames: readonly Label[];
+  readonly buckets: number[];
+}
+
+/** Adds what is counted at the end of each request. */
+export function createInstruments(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = <Label extends string>(name: string, help: string, { labelNames, buckets }: Measured<Label>) =>
+    new Histogram({ name, help, labelNames, buckets, registers });
   return {
-    requests: new Counter({
-      name: 'responses_gateway_requests_total',
-      help: 'Requests that are over, by the class of their status and by how they ended.',
-      labelNames: ['endpoint', 'status', 'stream', 'outcome'] as const,
-      registers,
-    }),
-    errors: new Counter({
-      name: 'responses_gateway_errors_total',
-      help: 'Requests that ended with an error of the gateway, by its code. What was rejected never reached the backend.',
-      labelNames: ['endpoint', 'code', 'rejected'] as const,
-      registers,
-    }),
-    toldEarly: new Counter({
-      name: 'responses_gateway_replies_before_record_total',
-      help: 'Replies that were sent before their record was final on disk, because that took too long.',
-      labelNames: ['endpoint'] as const,
-      registers,
-    }),
-    store: new Histogram({
-      name: 'responses_gateway_store_operation_duration_seconds',
-      help: 'How long the record store took.',
-      labelNames: ['operation', 'result'] as const,
+    requests: counter(
+      'responses_gateway_requests_total',
+      'Requests that are over, by the class of their status and by how they ended.',
+      ['endpoint', 'status', 'stream', 'outcome'],
+    ),
+    errors: counter(
+      'responses_gateway_errors_total',
+      'Requests that ended with an error of the gateway, by its code. What was rejected never reached the backend.',
+      ['endpoint', 'code', 'rejected'],
+    ),
+    toldEarly: counter(
+      'responses_gateway_replies_before_record_total',
+      'Replies that were sent before their record was final on disk, because that took too long.',
+      ['endpoint'],
+    ),
+    store: histogram('responses_gateway_store_operation_duration_seconds', 'How long the record store took.', {
+      labelNames: ['operation', 'result'],
       buckets: STORE_BUCKETS,
-      registers,
     }),
-  };
-}
-
-/** Adds the metrics of the prefix caches of backends. */
-export function createCacheInstruments(registry: Registry) {
-  const registers = [registry];
-  return {
-    turns: new Counter({
-      name: 'responses_gateway_turns_total',
-      help: 'Answered requests, by whether their prompt is that of the turn before with more behind it, and where and by whom it was broken.',
-      labelNames: ['turn', 'at', 'by'] as const,
-      registers,
-    }),
-    tokens: new Counter({
-      name: 'responses_gateway_backend_input_tokens_total',
-      help: 'Input tokens of each backend: all, those from its cache, and those that some backend had read in the turn before. The only one has no name.',
-      labelNames: ['backend', 'kind'] as const,
-      registers,
-    }),
-    moved: new Counter({
-      name: 'responses_gateway_backend_moved_turns_total',
-      help: 'Turns that a backend answered although another one, or another of its addresses, had read the turn before.',
-      labelNames: ['backend'] as const,
-      registers,
-    }),
-  };
-}
-
-/** Adds the metrics of groups of keys. */
-export function createGroupInstruments(registry: Registry) {
-  const registers = [registry];
-  return {
-    requests: new Counter({
-      name: 'responses_gateway_group_requests_total',
-      help: 'Requests of the keys of a group that are over, by how they ended.',
-      labelNames: ['group', 'outcome'] as const,
-      registers,
-    }),
-    tokens: new Counter({
-      name: 'responses_gateway_group_tokens_total',
-      help: 'Tokens of the keys of a group, as the backend reported them.',
-      labelNames: ['group', 'kind'] as const,
-      registers,
-    }),
-  };
-}
-
-/** Adds the metrics of requests to a model. */
-export function createModelInstruments(registry: Registry) {
-  const registers = [registry];
-  return {
-    duration: new Histogram({
-      name: 'gen_ai_server_request_duration_seconds',
-      help: 'From the head of a request to the end of its reply, of requests that reached the backend.',
-      labelNames: [...MODEL_CALL, 'error_type'] as const,
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    firstToken: new Histogram({
-      name: 'gen_ai_server_time_to_first_token_seconds',
-      help: 'From the head of a streaming request to the first output of the backend.',
-      labelNames: MODEL_CALL,
-      buckets: FIRST_TOKEN_BUCKETS,
-      registers,
-    }),
-    perToken: new Histogram({
-      name: 'gen_ai_server_time_per_output_token_seconds',
-      help: 'Mean time per output token after the first one, of each stream whose usage is known.',
-      labelNames: MODEL_CALL,
-      buckets: PER_TOKEN_BUCKETS,
-      registers,
-    }),
-    perChunk: new Histogram({
-      name: 'responses_gateway_time_per_output_chunk_seconds',
-      help: 'Mean time per chunk of the backend after the first output, of each stream.',
-      labelNames: ['model'] as const,
-      buckets: PER_TOKEN_BUCKETS,
-      registers,
-    }),
-    tokensPerRequest: new Histogram({
-      name: 'gen_ai_client_token_usage',
-      help: 'Tokens of a request, as the backend reported them.',
-      labelNames: [...MODEL_CALL, 'gen_ai_token_type'] as const,
+    turns: counter(
+      'responses_gateway_turns_total',
+      'Answered requests, by whether their prompt is that of the turn before with more behind it, and where and by whom it was broken.',
+      ['turn', 'at', 'by'],
+    ),
+    backendTokens: counter(
+      'responses_gateway_backend_input_tokens_total',
+      'Input tokens of each backend: all, those from its cache, and those that some backend had read in the turn before. The only one has no name.',
+      ['backend', 'kind'],
+    ),
+    moved: counter(
+      'responses_gateway_backend_moved_turns_total',
+      'Turns that a backend answered although another one, or another of its addresses, had read the turn before.',
+      ['backend'],
+    ),
+    groupRequests: counter(
+      'responses_gateway_group_requests_total',
+      'Requests of the keys of a group that are over, by how they ended.',
+      ['group', 'outcome'],
+    ),
+    groupTokens: counter(
+      'responses_gateway_group_tokens_total',
+      'Tokens of the keys of a group, as the backend reported them.',
+      ['group', 'kind'],
+    ),
+    duration: histogram(
+      'gen_ai_server_request_duration_seconds',
+      'From the head of a request to the end of its reply, of requests that reached the backend.',
+      { labelNames: [...MODEL_CALL, 'error_type'], buckets: DURATION_BUCKETS },
+    ),
+    firstToken: histogram(
+      'gen_ai_server_time_to_first_token_seconds',
+      'From the head of a streaming request to the first output of the backend.',
+      { labelNames: MODEL_CALL, buckets: FIRST_TOKEN_BUCKETS },
+    ),
+    perToken: histogram(
+      'gen_ai_server_time_per_output_token_seconds',
+      'Mean time per output token after the first one, of each stream whose usage is known.',
+      { labelNames: MODEL_CALL, buckets: PER_TOKEN_BUCKETS },
+    ),
+    perChunk: histogram(
+      'responses_gateway_time_per_output_chunk_seconds',
+      'Mean time per chunk of the backend after the first output, of each stream.',
+      { labelNames: ['model'], buckets: PER_TOKEN_BUCKETS },
+    ),
+    tokensPerRequest: histogram('gen_ai_client_token_usage', 'Tokens of a request, as the backend reported them.', {
+      labelNames: [...MODEL_CALL, 'gen_ai_token_type'],
       buckets: TOKEN_BUCKETS,
-      registers,
     }),
-    tokens: new Counter({
-      name: 'responses_gateway_tokens_total',
-      help: 'Tokens as the backend reported them. Cached ones are among the input, reasoning ones among the output.',
-      labelNames: ['model', 'kind'] as const,
-      registers,
-    }),
+    tokens: counter(
+      'responses_gateway_tokens_total',
+      'Tokens as the backend reported them. Cached ones are among the input, reasoning ones among the output.',
+      ['model', 'kind'],
+    ),
   };
 }
+
+export type Instruments = ReturnType<typeof createInstruments>;
 
 export type Reading<Label extends string> = readonly (readonly [
   labels: Readonly<Record<Label, string>>,

@@ -5,12 +5,10 @@ import { ENDPOINTS } from './endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import {
   addGauges,
-  createCacheInstruments,
-  createGroupInstruments,
-  createModelInstruments,
-  createRequestInstruments,
+  createInstruments,
   type AlertReadings,
   type BackendReading,
+  type Instruments,
   type Reading,
 } from './instruments.ts';
 import { createLabels } from './labels.ts';
@@ -51,13 +49,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const { providerName, backend, relay, backends, webSockets, alerts } = options;
   const registry = new Registry();
   const registries = [registry, processRegistry()];
-  const { requests, errors, toldEarly, store } = createRequestInstruments(registry);
+  const instruments = createInstruments(registry);
+  const { requests, errors, toldEarly, store, groupRequests, groupTokens } = instruments;
   // A series that begins with its first request would hide it from `increase`.
   for (const endpoint of ['responses', 'chat.completions'] as const) toldEarly.inc({ endpoint }, 0);
-  const ofGroups = createGroupInstruments(registry);
-  const countTurn = createTurnCounter(registry);
   const groupLabels = createLabels(MAX_GROUPS);
-  const countModelCall = createModelCallCounter(registry, providerName);
+  const countModelCall = createModelCallCounter(instruments, providerName);
   const running = new Set<RequestFacts>();
   addGauges(registry, {
     running: () => countRunning(running),
@@ -77,7 +74,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const { status, outcome } = end;
       requests.inc({ endpoint, status: `${Math.floor(status / 100)}xx`, stream: String(stream), outcome });
       if (errorCode !== undefined) errors.inc({ endpoint, code: errorCode, rejected: String(outcome === 'rejected') });
-      countTurn(facts);
+      countTurn(instruments, facts);
       if (facts.isToldEarly) toldEarly.inc({ endpoint });
       if (facts.group !== undefined) countOfGroup(facts.group, facts, outcome);
       if (facts.backend !== 'not asked' && isModelCall(facts)) countModelCall(facts, end);
@@ -95,34 +92,33 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   function countOfGroup(name: string, { usage }: RequestFacts, outcome: RequestEnd['outcome']): void {
     const group = groupLabels.labelOf(name, true);
-    ofGroups.requests.inc({ group, outcome });
+    groupRequests.inc({ group, outcome });
     if (usage === null) return;
-    ofGroups.tokens.inc({ group, kind: 'input' }, usage.input_tokens);
-    ofGroups.tokens.inc({ group, kind: 'cached_input' }, usage.input_tokens_details.cached_tokens);
-    ofGroups.tokens.inc({ group, kind: 'output' }, usage.output_tokens);
+    groupTokens.inc({ group, kind: 'input' }, usage.input_tokens);
+    groupTokens.inc({ group, kind: 'cached_input' }, usage.input_tokens_details.cached_tokens);
+    groupTokens.inc({ group, kind: 'output' }, usage.output_tokens);
   }
 }
 
 /** Some backends cache no shorter prefix. */
 const MIN_CACHED = 1024;
 
-function createTurnCounter(registry: Registry): (facts: RequestFacts) => void {
-  const { turns, tokens, moved } = createCacheInstruments(registry);
-
-  return ({ prompt, usage, upstream: backend = '' }) => {
-    if (usage === null) return;
-    const { cached_tokens: cached } = usage.input_tokens_details;
-    const { turn, reachableTokens = 0, hasMoved = false } = prompt ?? {};
-    tokens.inc({ backend, kind: 'input' }, usage.input_tokens);
-    tokens.inc({ backend, kind: 'cached' }, cached);
-    tokens.inc({ backend, kind: 'reachable' }, reachableTokens);
-    if (hasMoved) moved.inc({ backend });
-    if (turn === undefined) return;
-    const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
-    // The number of the message would be a series of its own.
-    if (turn.turn === 'broken') turns.inc({ turn: 'broken', at: turn.at.split(' ', 1)[0] ?? '', by: turn.by });
-    else turns.inc({ turn: isUnread ? 'unread' : turn.turn, at: '', by: isUnread ? 'backend' : '' });
-  };
+function countTurn(
+  { turns, backendTokens, moved }: Instruments,
+  { prompt, usage, upstream: backend = '' }: RequestFacts,
+): void {
+  if (usage === null) return;
+  const { cached_tokens: cached } = usage.input_tokens_details;
+  const { turn, reachableTokens = 0, hasMoved = false } = prompt ?? {};
+  backendTokens.inc({ backend, kind: 'input' }, usage.input_tokens);
+  backendTokens.inc({ backend, kind: 'cached' }, cached);
+  backendTokens.inc({ backend, kind: 'reachable' }, reachableTokens);
+  if (hasMoved) moved.inc({ backend });
+  if (turn === undefined) return;
+  const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
+  // The number of the message would be a series of its own.
+  if (turn.turn === 'broken') turns.inc({ turn: 'broken', at: turn.at.split(' ', 1)[0] ?? '', by: turn.by });
+  else turns.inc({ turn: isUnread ? 'unread' : turn.turn, at: '', by: isUnread ? 'backend' : '' });
 }
 
 async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapshot> {
@@ -136,11 +132,9 @@ export function snapshotProcess(): Promise<MetricSnapshot> {
 }
 
 function createModelCallCounter(
-  registry: Registry,
+  { duration, firstToken, perToken, perChunk, tokensPerRequest, tokens }: Instruments,
   providerName: string,
 ): (facts: RequestFacts, end: RequestEnd) => void {
-  const instruments = createModelInstruments(registry);
-  const { duration, firstToken, perToken, perChunk, tokensPerRequest, tokens } = instruments;
   const models = createLabels(MAX_MODELS);
 
   return (facts, end) => {
