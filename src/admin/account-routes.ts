@@ -78,7 +78,6 @@ function createAccountRoutes<Kind extends AccountKind>(
   return routes;
 }
 
-/** Returns what sends the result as JSON. */
 export function sending<Params>(act: (req: Request<Params>) => Promise<object>, status = 200): RequestHandler<Params> {
   return async (req, res) => {
     res.status(status).json(await act(req));

@@ -23,7 +23,6 @@ import { createAdminRequests } from './requests.ts';
 import { showUsageTotals } from './usage-totals.ts';
 import { showUsageOfAll } from './usage.ts';
 
-/** What it needs of the groups that the gateway has opened. */
 export interface AdminServices {
   readonly settings: {
     readonly adminToken: string | null;

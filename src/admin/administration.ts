@@ -24,7 +24,6 @@ import { checkCreateGroup, checkCreateKey, checkRotateKey, checkUpdateGroup, che
 import { draftAccount, toAdminGroup, toAdminKey, toChange, toEntry, toLedger, wrongAmount } from './shown-accounts.ts';
 import { issueSecret } from '../accounts/keys.ts';
 
-/** What can be done with the accounts of one kind. */
 export interface AccountActions<Kind extends AccountKind> {
   /**
    * Returns the account with this id or name, or the key with this prefix. Throws ApiError, which does
@@ -113,7 +112,6 @@ export interface AdministrationOptions {
   readonly nowMs: () => number;
 }
 
-/** Returns the functions that manage keys and groups in this store. */
 export function createAdministration(options: AdministrationOptions): Administration {
   const groups = createGroupActions(options);
   return { groups, keys: createKeyActions(options, groups) };
@@ -278,7 +276,6 @@ interface AccountCalls<Kind extends AccountKind, Stored> {
   readonly listLedger: (id: Kind['shown']['id'], query: LedgerQuery) => Promise<LedgerPage | undefined>;
 }
 
-/** Returns what is done alike with keys and with groups. */
 function actionsOf<Kind extends AccountKind, Stored>(
   calls: AccountCalls<Kind, Stored>,
 ): Pick<AccountActions<Kind>, 'show' | 'update' | 'credit' | 'endCredits' | 'showLedger'> {

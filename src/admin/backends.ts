@@ -1,5 +1,3 @@
-/** What the operator sees of the backends. */
-
 import type { BackendState, RestingState } from '../backend/backends.ts';
 import type { AdminBackend } from '../contract/operator-types.ts';
 

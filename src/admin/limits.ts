@@ -1,5 +1,3 @@
-/** What the operator sees of the limits that all callers share. */
-
 import type { AdminLimit } from '../contract/operator-types.ts';
 import type { Load } from '../access/load.ts';
 
@@ -27,7 +25,6 @@ const NAMES = [
   'history_bytes',
 ] as const satisfies readonly AdminLimit['name'][];
 
-/** Returns the limits of several processes as one list. */
 export function joinLimits(lists: readonly (readonly AdminLimit[])[]): readonly AdminLimit[] {
   return NAMES.flatMap((name) => {
     const [first, ...others] = lists.flatMap((list) => list.filter((limit) => limit.name === name));

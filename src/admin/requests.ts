@@ -23,7 +23,6 @@ export interface AdminRequests {
   readonly cancel: RequestHandler<{ id: string }>;
 }
 
-/** Returns the routes of the records of all callers. */
 export function createAdminRequests(options: AdminRequestsOptions, administration: Administration): AdminRequests {
   const { store, running, publicBaseUrl, authMode } = options;
   const toShown = (req: Request): ((record: OwnedRecord) => AdminRequest) => {
@@ -66,7 +65,6 @@ export function createAdminRequests(options: AdminRequestsOptions, administratio
   };
 }
 
-/** Returns the record as the operator sees it: with its key, its group and its backend. */
 export function toAdminRequest(record: OwnedRecord, baseUrl: string): AdminRequest {
   const shown = toRecord(record, { baseUrl, exposesUpstream: true });
   return { ...shown, key: labelCaller(record.caller), group: record.groupId };

@@ -26,7 +26,6 @@ import type {
 } from '../core/books/keys.ts';
 import { checkCreditKey } from './bodies.ts';
 
-/** Returns what a new key and a new group have alike. */
 export function draftAccount(
   { name, expires_at, models = null, limits = {}, credits = null }: CreateGroup,
   createdAtMs: number,

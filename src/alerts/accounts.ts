@@ -38,7 +38,6 @@ const PAGE = 500;
 const MAX_ACCOUNTS = 10_000;
 const MAX_REFUSALS = 1000;
 
-/** Returns what finds the accounts that reach a threshold. */
 export function watchAccounts({ store, onReached }: AccountWatchOptions): AccountWatch {
   let refusals = new Set<string>();
   /** By account and kind, of the accounts that the last look found. */

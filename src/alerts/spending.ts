@@ -13,7 +13,6 @@ export interface Spending {
   readonly opensAtMs: number | null;
 }
 
-/** Returns what the account has used of everything that limits its spending. */
 export function spendingOf(account: AccountSpending): readonly Spending[] {
   const { fundedMicro, fundedAtMs, leftMicro, today } = account;
   const all = [

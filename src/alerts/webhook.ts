@@ -10,7 +10,6 @@ import type { Alert } from '../contract/operator-types.ts';
 import { createBackOff } from '../core/back-off.ts';
 
 export interface Webhook {
-  /** Whether one more alert may wait. */
   hasRoom(): boolean;
   /** Returns at once. Drops the alert when there is no room. */
   send(id: string, alert: Alert): void;
@@ -21,7 +20,6 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly url: string;
   readonly secret: string;
-  /** On the way to it. */
   readonly proxy?: { readonly url: string };
   readonly nowMs: () => number;
   readonly log: WebhookLog;
@@ -80,7 +78,6 @@ export function openWebhook(options: WebhookOptions): Webhook {
     count(alert, 'dropped');
   }
 
-  /** Returns what went wrong. */
   async function post(id: string, body: string): Promise<string | undefined> {
     const fault = options.proxy === undefined ? addressFault(bareHostOf(new URL(url)), url) : proxyFault(url);
     if (fault !== undefined) return fault;

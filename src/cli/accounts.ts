@@ -16,7 +16,6 @@ import { wholeNumber } from './options.ts';
 import type { Cli, Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
-/** The commands for accounts of one kind, and how they show them. */
 export interface AccountCommands<Kind extends AccountKind> {
   readonly parent: Command;
   readonly cli: Cli;
@@ -24,13 +23,10 @@ export interface AccountCommands<Kind extends AccountKind> {
   readonly which: string;
   readonly actions: (administration: Administration) => AccountActions<Kind>;
   readonly columns: readonly Column<Kind['shown']>[];
-  /** The columns of a CSV. */
   readonly fields: readonly Field<Kind['shown']>[];
   readonly describe: (account: Kind['shown'], currency: string | undefined) => readonly Described[];
-  /** Adds the options that `create` and `update` have alike. */
   readonly addOptions: (command: Command) => Command;
   readonly toBody: (options: KeyOptions) => object;
-  /** Adds the options by which `list` selects. */
   readonly addFilters: (command: Command) => Command;
   readonly toFilter: (options: ListOptions, administration: Administration) => Promise<Kind['filter']>;
   /** Says what is odd about a new account. */
@@ -45,7 +41,6 @@ export interface ListOptions extends ExportOptions {
   readonly limit?: number;
 }
 
-/** Adds what is done alike with keys and with groups. */
 export function addAccountCommands<Kind extends AccountKind>(commands: AccountCommands<Kind>): void {
   const { parent, kind, actions, addOptions, toBody, help } = commands;
   addCreate(commands);
@@ -194,7 +189,6 @@ export const ACCOUNT_FIELDS: readonly Field<Account>[] = [
 
 export type Described = readonly [name: string, value: string];
 
-/** Returns what keys and groups have alike. */
 export function describeAccount(account: Account, currency: string | undefined): readonly Described[] {
   const { limits } = account;
   const money = (amount: string | null, none = ''): string => (amount === null ? none : formatMoney(amount, currency));

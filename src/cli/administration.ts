@@ -53,7 +53,6 @@ function toHash({ config, secret }: OpenedStore): Pick<AdministrationOptions, 't
 
 const PAGE = 100;
 
-/** Returns the pages of a list, from the newest account on. */
 export async function* pagesOf<Account extends { readonly id: unknown }>(
   list: (query: AccountQuery<Account['id']>) => Promise<AccountPage<Account>>,
 ): AsyncGenerator<readonly Account[]> {

@@ -12,7 +12,6 @@ import { formatTable, type Column } from './table.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Adds `backends`, which asks the running gateway how its backends are. */
 export function addBackends(program: Command, cli: Cli): void {
   addCommand(program, 'backends', {
     what: 'show the state of the backends, as the running gateway sees them (needs ADMIN_TOKEN)',

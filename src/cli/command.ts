@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../config/banner.ts';
 
-/** The help of a command beside its options. */
 export interface Help {
   readonly what: string;
   readonly note?: string;

@@ -6,7 +6,6 @@ import type { Cli } from './printer.ts';
 import { formatNumberOf } from './format.ts';
 import { formatTable } from './table.ts';
 
-/** Adds `config`, which shows the settings that a start here would read, and `config check`, which only checks them. */
 export function addConfig(program: Command, cli: Cli): void {
   const show = (): void => printConfig(cli);
   const config = addCommand(program, 'config', {

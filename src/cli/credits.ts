@@ -32,7 +32,6 @@ interface ListOptions extends AccountOptions, ExportOptions {
 
 const WHICH = 'id, prefix or name of a key; or use --key or --group';
 
-/** Adds `credits`: the balances of prepaid keys and their ledgers. */
 export function addCredits(program: Command, cli: Cli): void {
   const credits = program.command('credits').description('grant credits to keys and groups, and view their ledgers');
   addEntry(credits, cli, 'grant');

@@ -12,7 +12,6 @@ import { formatNumberOf } from './format.ts';
 import { addCommand } from './command.ts';
 import type { Cli } from './printer.ts';
 
-/** Adds `db accept-secret`, for a gateway whose former secret is lost. */
 export function addAcceptSecret(db: Command, cli: Cli): void {
   addCommand(db, 'accept-secret', {
     what: 'go on with the current GATEWAY_SECRET although the database belongs to another one; lists what is lost',

@@ -21,7 +21,6 @@ interface MigrateOptions {
   readonly dryRun?: boolean;
 }
 
-/** Adds `db migrate`: to this version of the program, or from SQLite to PostgreSQL. */
 export function addMigrate(db: Command, cli: Cli): void {
   addCommand(db, 'migrate', {
     what:

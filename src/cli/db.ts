@@ -14,7 +14,6 @@ import type { Cli } from './printer.ts';
 import { createProgress } from './progress.ts';
 import { toVisible } from '../core/visible.ts';
 
-/** Adds `db`, whose checks, upgrades and backups run while gateways do. */
 export function addDatabase(program: Command, cli: Cli): void {
   const db = program
     .command('db')

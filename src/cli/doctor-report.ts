@@ -16,7 +16,6 @@ export interface Examined {
   readonly config: Config;
   readonly baseUrl: string;
   readonly isDemo: boolean;
-  /** Of a backend of BACKENDS_FILE. */
   readonly name: string | null;
 }
 

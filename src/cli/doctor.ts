@@ -6,7 +6,6 @@ import { addCommand } from './command.ts';
 import type { Cli } from './printer.ts';
 import { addTargetOptions, askWithProgress, withEachTarget, type TargetOptions } from './target.ts';
 
-/** Adds `doctor`, which finds what the backend can do and what to set for it. */
 export function addDoctor(program: Command, cli: Cli): void {
   const doctor = addCommand(program, 'doctor', {
     what: 'find out what the backend can do, with tiny requests, and suggest settings for it',

@@ -12,7 +12,6 @@ export interface Field<Row> {
   readonly of: (row: Row) => CsvValue;
 }
 
-/** Returns the columns whose names are those of fields of the row. */
 export function fieldsNamed<Name extends string>(...names: Name[]): Field<Readonly<Record<Name, CsvValue>>>[] {
   return names.map((name) => ({ name, of: (row) => row[name] }));
 }

@@ -8,7 +8,6 @@ import { addLimitOptions, toLimitsBody } from './key-options.ts';
 import type { Cli } from './printer.ts';
 import type { Column } from './table.ts';
 
-/** Adds `groups`, which manages the groups of keys. */
 export function addGroups(program: Command, cli: Cli): void {
   const parent = program
     .command('groups')

@@ -14,7 +14,6 @@ import type { Cli } from './printer.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
 
-/** Adds `init`, which writes what suits the backend to `.env`. */
 export function addInit(program: Command, cli: Cli): void {
   const init = addCommand(program, 'init', {
     what: 'find out what the backend can do, and write settings for it to .env (an existing file is kept)',

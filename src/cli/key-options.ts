@@ -28,7 +28,6 @@ export interface KeyOptions extends LimitOptions {
 
 const MAX_RATE = 1_000_000_000;
 
-/** Returns what reads each option of a key. */
 export function keyParsers({ nowMs }: CliContext) {
   const rate = orWord('none', wholeNumber(1, MAX_RATE));
   const amount = orWord('none', parseAmountText);
@@ -73,12 +72,10 @@ export function addCreditsOption(command: Command, cli: Cli): Command {
   );
 }
 
-/** Returns what the options of a key change. */
 export function toKeyBody({ group, ...options }: KeyOptions): UpdateKey {
   return { ...toLimitsBody(options), ...given({ group: orNull(group) }) };
 }
 
-/** Returns what the options of a key or a group change. */
 export function toLimitsBody(options: LimitOptions): UpdateGroup {
   const { name, models, expires, credits } = options;
   const limits = given({

@@ -28,7 +28,6 @@ const COLUMNS = {
 } as const satisfies Readonly<Record<string, keyof KeyOptions>>;
 type ColumnName = keyof typeof COLUMNS;
 
-/** Adds `keys import`, which issues a key for each line of a CSV file. */
 export function addImport(keys: Command, cli: Cli): void {
   addCommand(keys, 'import', {
     what: 'create a key for each line of a CSV file; if any line is wrong, none is created',

@@ -22,7 +22,6 @@ import type { Column } from './table.ts';
 
 const MAX_GRACE_MS = 31_536_000_000;
 
-/** Adds `keys`, which manages the keys of AUTH_MODE=managed. */
 export function addKeys(program: Command, cli: Cli): void {
   const parent = program
     .command('keys')

@@ -5,7 +5,6 @@ import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS } as const;
 
-/** Returns a parser for whole numbers within these limits. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
@@ -82,7 +81,6 @@ export function parseSignedAmountText(text: string): string {
   throw new InvalidArgumentError('It must be an amount such as 10.00 or -2.50, with at most six decimals.');
 }
 
-/** Parses `a,b*` as a list without empty entries. */
 export function parseList(text: string): string[] {
   return text
     .split(',')

@@ -11,7 +11,6 @@ import { formatTable, type Column } from './table.ts';
 import type { PriceTier } from '../contract/types.ts';
 import { toVisible } from '../core/visible.ts';
 
-/** Adds `prices`, which looks at the prices of models. */
 export function addPrices(program: Command, cli: Cli): void {
   const prices = program.command('prices').description('view model prices, per million tokens (PRICES_FILE)');
   addShow(prices, cli);

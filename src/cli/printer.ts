@@ -10,7 +10,6 @@ export interface Printer {
   note(text: string): void;
 }
 
-/** What a command works with. */
 export interface Cli extends CliContext {
   readonly printer: Printer;
 }

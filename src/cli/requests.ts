@@ -41,7 +41,6 @@ interface ListOptions extends ExportOptions {
   readonly until?: number;
 }
 
-/** Adds `requests`, which shows the records of all callers. */
 export function addRequests(program: Command, cli: Cli): void {
   const requests = program.command('requests').description('view the requests of all callers, and cancel them');
   addList(requests, cli);
@@ -178,7 +177,6 @@ interface NamedRecord extends OwnedRecord {
 
 type ListPage = (part: ListOptions) => Promise<OperatorPage & { readonly records: readonly NamedRecord[] }>;
 
-/** Looks up the key and the group of the options once. */
 async function prepareList(opened: OpenAdministration, options: ListOptions): Promise<ListPage> {
   const { store, administration } = opened;
   const { key, group } = options;

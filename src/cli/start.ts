@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { addCommand } from './command.ts';
 import type { CliContext } from './context.ts';
 
-/** Adds `start`, which does the same as `npm start`. */
 export function addStart(program: Command): void {
   addCommand(program, 'start', {
     what: 'start the gateway (the default command); stops on Ctrl-C or SIGTERM once running requests have finished',
@@ -23,7 +22,6 @@ const ONLY_DEMO = {
   NODE_ENV: '',
 };
 
-/** Adds `demo`, which starts the gateway with the embedded demo backend. */
 export function addDemo(program: Command, { env, stderr }: CliContext): void {
   addCommand(program, 'demo', {
     what: 'start the gateway with its embedded demo backend, ignoring UPSTREAM_BASE_URL and BACKENDS_FILE',

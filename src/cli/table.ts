@@ -30,7 +30,6 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
   return [head, ...body].map((texts) => texts.join('  ').trimEnd());
 }
 
-/** Returns names and values of one thing, one line each. */
 export function formatFields(fields: readonly (readonly [name: string, value: string])[], paint: Paint): string[] {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${paint('bold', name.padEnd(width))}  ${toVisible(value)}`);

@@ -29,7 +29,6 @@ export interface TargetOptions {
 
 const MAX_TOTAL_MS = 600_000;
 
-/** Adds the options that name a backend to a command. */
 export function addTargetOptions(command: Command): Command {
   return command
     .option('--base-url <url>', 'base URL of the backend, with its /v1 (default: UPSTREAM_BASE_URL)')

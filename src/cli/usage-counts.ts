@@ -1,5 +1,3 @@
-/** What `usage` counts, as people and programs get it. */
-
 import { formatAmount } from '../core/money/decimal.ts';
 import { recordOf } from '../core/map-values.ts';
 import { cachedShareOf } from '../core/reply/usage.ts';
@@ -37,7 +35,6 @@ export function countFields<Name extends string>(names: readonly Name[]): readon
   return names.map((name) => ({ name, of: (row) => (isMoney(name) ? formatAmount(row[name]) : row[name]) }));
 }
 
-/** Returns what programs get of a row. */
 export function withAmounts(row: object): object {
   const entries = Object.entries<unknown>({ ...row });
   return Object.fromEntries(

@@ -24,7 +24,6 @@ interface UsageOptions extends ExportOptions {
   readonly by?: By | 'backend';
 }
 
-/** Adds `usage`, which sums what was used by time, caller and model. */
 export function addUsage(program: Command, cli: Cli): void {
   const usage = addCommand(program, 'usage', {
     what: 'show requests, tokens, cost and time, per key and model, by hour, day or month (UTC), and what was rejected',
@@ -139,7 +138,6 @@ interface NamedUsage extends UsageOfKey {
   readonly group_name: string | null;
 }
 
-/** What rows are summed by, and the name of each there. */
 const BY = {
   key: ({ key_name }) => key_name,
   group: ({ group_name }) => group_name,

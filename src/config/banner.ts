@@ -10,7 +10,6 @@ export const START_COMMAND = IS_CLONE ? 'npm start' : `${COMMAND_LINE} start`;
 
 export const NO_KEY_YET = `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 
-/** Where the gateway listens. */
 export interface Addresses {
   /** Without a slash at its end, like the other. */
   readonly url: string;
@@ -23,7 +22,6 @@ interface Start extends Addresses {
   readonly workers?: number;
 }
 
-/** Returns the lines that a person reads after a start. */
 export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: Start): readonly string[] {
   const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
   const clientUrl = config.publicBaseUrl ?? toLoopback(url);
@@ -44,7 +42,6 @@ export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: St
   ];
 }
 
-/** Returns the lines with which a person asks the gateway for the first time. */
 export function writeFirstRequest({ url, key, model }: Readonly<Record<'url' | 'key' | 'model', string>>): string[] {
   return [
     `  export GATEWAY_API_KEY=${key}`,
@@ -59,7 +56,6 @@ function describeBackend({ upstreamBaseUrl, upstreamDialect, backends }: Config,
   return `${upstreamBaseUrl} (${upstreamDialect})`;
 }
 
-/** Names the backends behind each proxy where there are several. */
 function describeProxies({ upstreamProxy, backends }: Config): readonly string[] {
   if (backends === null) return upstreamProxy === null ? [] : [`  proxy     ${showProxy(upstreamProxy)}`];
   const behind = Map.groupBy(

@@ -109,12 +109,10 @@ const RULES: readonly Rule[] = [
   { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
 
-/** Returns whether the embedded demo backend answers. */
 export function isDemo({ upstreamBaseUrl, backendsFile }: Config): boolean {
   return upstreamBaseUrl === null && backendsFile === null;
 }
 
-/** Returns whether metrics are counted at all. */
 export function wantsMetrics({ metricsToken, metricsPort }: Config): boolean {
   return metricsToken !== null || metricsPort !== null;
 }
@@ -269,7 +267,6 @@ function isLoopback(host: string): boolean {
   return LOOPBACK.check(name, isIPv6(name) ? 'ipv6' : 'ipv4');
 }
 
-/** What is read beside the settings. */
 interface Read {
   readonly dialect: Dialect;
   readonly prices: Prices | null;

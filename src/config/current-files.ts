@@ -38,7 +38,6 @@ interface FilesLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Returns what was read at the start. */
 export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
   const { authMode, pricesFile, modelsFile, backendsFile, dialect, log } = options;
   const apiKeys = createCurrentFile(options.apiKeys);
@@ -105,7 +104,6 @@ function describePrices(prices: Prices, before: Prices | null) {
   };
 }
 
-/** Returns a file that only `replace` changes. */
 export function createCurrentFile<Content>(content: Content | null): CurrentFile<Content> {
   let present = content;
   const listeners: ((content: Content | null) => void)[] = [];

@@ -4,7 +4,6 @@ import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialec
 import { compileBySize, readTableFile, type TableFile } from './table-file.ts';
 import type { OwnDialects } from '../contract/operator-types.ts';
 
-/** By their names. */
 export type DialectsFile = TableFile<ReadonlyMap<string, Dialect>>;
 
 /** Reads and checks the operator's own dialects. Does not throw. */

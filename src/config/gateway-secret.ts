@@ -137,7 +137,6 @@ export function findSecretFile(databaseFile: string): string | undefined {
   return explaining(path, () => readSecret(path));
 }
 
-/** Returns the path of the secret of the database in this file. */
 export function toSecretFile(databaseFile: string): string {
   return join(dirname(databaseFile), 'gateway.secret');
 }

@@ -26,7 +26,6 @@ export function findGone(env: Readonly<Record<string, string | undefined>>): rea
   );
 }
 
-/** Returns whether an earlier version had this setting. */
 export function isGone(name: string): boolean {
   return GONE.has(name);
 }

@@ -83,7 +83,6 @@ export function describeSetting(name: string): string {
   return PROPERTIES.get(name)?.description ?? '';
 }
 
-/** Returns a line for each variable that looks like a misspelt setting. */
 export function findMisspelt(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => !PROPERTIES.has(name) && !FILE_NAMES.has(name) && !isGone(name) && name.length <= 64)

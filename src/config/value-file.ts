@@ -26,7 +26,6 @@ export function linesOf(text: string): readonly string[] {
 
 const KEY = /^[\x21-\x7e]{1,4096}$/;
 
-/** Returns whether a header can carry this key. */
 export function isKey(text: string): boolean {
   return KEY.test(text);
 }

@@ -34,7 +34,6 @@ const CLIENTS: readonly Client[] = [
   { client: 'Codex', needs: ['chat', 'stream', 'tools', 'second turn'], uses: [] },
 ];
 
-/** Returns which clients work with a backend that answers so. */
 export function judgeClients(findings: readonly Finding[]): readonly ClientFit[] {
   const results = new Map(findings.map(({ name, result }) => [name, result]));
   return CLIENTS.map(({ client, needs, uses }) => {
@@ -47,7 +46,6 @@ export function judgeClients(findings: readonly Finding[]): readonly ClientFit[]
   });
 }
 
-/** Returns one sentence for each group of clients. */
 export function describeClients(fits: readonly ClientFit[]): string {
   return (['yes', 'partly', 'unclear', 'no'] as const)
     .flatMap((works) => {
@@ -96,7 +94,6 @@ export const MEANING: Readonly<Record<Name, string>> = {
   abort: 'A JSON request that is given up would go on, so the gateway asks for streams.',
 };
 
-/** How a server caches prefixes and reports cached tokens. */
 const CACHE_SETTINGS: Readonly<Partial<Record<DialectName, string>>> = {
   // https://docs.vllm.ai/en/latest/serving/engine_args.html
   vllm: 'vLLM caches unless --no-enable-prefix-caching is set, and reports with --enable-prompt-tokens-details.',

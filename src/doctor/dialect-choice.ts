@@ -3,7 +3,6 @@ import { recognise, type Evidence } from './dialect-signs.ts';
 import type { ProbeName } from './probes.ts';
 import { DIALECTS, isDialectName, plainFieldOf, type Dialect, type DialectName } from '../core/dialects.ts';
 
-/** What doctor found out about a backend. */
 export interface Seen {
   /** Returns whether a question was answered with yes; undefined where the answer is not clear. */
   readonly is: (name: ProbeName | 'abort') => boolean | undefined;
@@ -78,7 +77,6 @@ export interface FoundDifferences {
   readonly better: Differences;
 }
 
-/** Returns the fields in which this dialect is not what doctor saw. */
 export function findDifferences(dialect: Dialect, seen: Seen): FoundDifferences {
   const found = PROPERTIES.flatMap((compare) => compare(dialect, seen) ?? []);
   const pick = (isBetter: boolean): Differences =>

@@ -124,7 +124,6 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
 
 type Put = (name: Finding['name'], ask: () => Promise<Finish>) => Promise<void>;
 
-/** Asks for the models and for a first chat. Returns what the other questions need. */
 async function begin(backend: Backend, options: ExaminationOptions) {
   const untilMs = performance.now() + options.totalMs;
   const findings: Finding[] = [];

@@ -56,7 +56,6 @@ export function createInquirer({ baseUrl, apiKey, headers: own, timeoutMs, ...ba
   };
 }
 
-/** Closes the inquirer after its use. */
 export async function withInquirer<Result>(
   options: InquirerOptions,
   use: (inquirer: Inquirer) => Promise<Result>,

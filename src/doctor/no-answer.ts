@@ -11,7 +11,6 @@ export type Address = Reachable & {
 
 const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
-/** Returns a sentence that explains the error of a first request, and what to do. */
 export async function explainNoAnswer(error: unknown, address: Address): Promise<string> {
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);

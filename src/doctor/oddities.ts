@@ -15,7 +15,6 @@ export interface Oddity {
   readonly reading: string;
 }
 
-/** One answer as it came. */
 interface Odd extends Omit<Said, 'calls'> {
   readonly choices: readonly ChatChunk[];
   readonly deltas: readonly ChatChunk[];
@@ -184,7 +183,6 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
 
 export const ODDITIES: readonly Oddity[] = TABLE;
 
-/** Returns what is odd in the answer. */
 export function odditiesIn(said: Said): readonly Oddity[] {
   const choices = said.chunks.flatMap((chunk) => choicesOf(chunk).map(({ choice }) => choice));
   const deltas = choices.map(deltaOf);

@@ -16,7 +16,6 @@ export interface Identities {
   readonly body: (caller: Identity, bytes: Uint8Array, endpoint: RecordedEndpoint, digest?: Uint8Array) => Identity;
 }
 
-/** Returns functions that make identities with these secrets. */
 export function createIdentities(secret: string, previousSecret: string | null): Identities {
   const secrets = toSecrets(secret, previousSecret);
   return {
@@ -36,7 +35,6 @@ export function digestOf(bytes: Uint8Array | string): Uint8Array {
   return hash('sha256', bytes, 'buffer');
 }
 
-/** Returns the mark by which a database identifies its secret. */
 export function createMark(secret: string, previousSecret: string | null): Identity {
   return each(toSecrets(secret, previousSecret), (secret) => sign(secret, 'database', '', ''));
 }

@@ -81,7 +81,6 @@ export interface ReadClient {
 
 /** Belongs to one conversation. */
 export interface PromptKey {
-  /** Names the conversation. */
   readonly name: string;
   readonly mask: number;
   readonly otherMask: number;
@@ -308,7 +307,6 @@ function readAround(
   };
 }
 
-/** Whether the list begins at the same place as before, with the same before it. */
 function hasSameHead(bytes: Buffer, { head, headLength }: Around, key: PromptKey): boolean {
   if (headLength === 0 || headLength >= bytes.length) return false;
   return digestOfBytes(key, bytes.subarray(0, headLength)) === head;

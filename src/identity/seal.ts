@@ -56,7 +56,6 @@ export function createSealer(purpose: SealPurpose, secret: string, previousSecre
   };
 }
 
-/** Returns a sealer for each purpose. */
 export function createSealers(
   secret: string,
   previousSecret: string | null,

@@ -118,7 +118,6 @@ export function createComponentSchemas(): ComponentSchemas {
 }
 
 interface Within {
-  /** Of the component. */
   readonly name: string;
   readonly file: string;
 }

@@ -11,7 +11,6 @@ export interface Called {
   readonly operation: OpenApiOperation;
 }
 
-/** Returns the content of `/docs/api`. */
 export function showApi(document: OpenApiDocument, doors: readonly Doors[]): Html {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name, description }) => ({
@@ -50,7 +49,6 @@ export function showApi(document: OpenApiDocument, doors: readonly Doors[]): Htm
   });
 }
 
-/** Returns every operation with its path. */
 export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),

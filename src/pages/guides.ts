@@ -65,7 +65,6 @@ async function readGuide(name: string, file: string): Promise<Guide> {
   return { name, file, document: readMarkdown(await readFile(new URL(file, ROOT), 'utf8')) };
 }
 
-/** Returns the files of `src/deploy` by their names. */
 export async function readDeployFiles(): Promise<readonly (readonly [name: string, text: string])[]> {
   return Promise.all(
     DEPLOY_FILES.map(async (file) => [file, await readFile(new URL(`src/deploy/${file}`, ROOT), 'utf8')] as const),

@@ -24,7 +24,6 @@ export interface MarkdownDocument {
   /** Their anchors follow the rules of GitHub, so that a link works there and here. */
   readonly headings: readonly Heading[];
   readonly terms: readonly Place[];
-  /** All of the text, to search through. */
   readonly sections: readonly Section[];
   render(options: RenderOptions): Html;
 }

@@ -33,7 +33,6 @@ export function createPage(describe: () => Page): SendPage {
   };
 }
 
-/** Returns the operation as a curl command. */
 export function curl(call: {
   readonly method: string;
   readonly path: string;
@@ -91,7 +90,6 @@ export function table({
   </table>`;
 }
 
-/** Pages that belong together. */
 export interface Doors {
   readonly name: string;
   readonly doors: readonly { readonly href: string; readonly title: string }[];
@@ -99,10 +97,8 @@ export interface Doors {
 
 interface Manual {
   readonly text: Html;
-  /** The headings of the text. */
   readonly contents: readonly { readonly depth: number; readonly text: string; readonly href: string }[];
   readonly doors: readonly Doors[];
-  /** The one that leads here. */
   readonly current: string;
 }
 

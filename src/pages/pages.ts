@@ -5,7 +5,6 @@ import { lazyRoute } from '../wire/lazy-route.ts';
 import { createConsole, type ConsoleOptions } from './console.ts';
 import { showLanding } from './landing.ts';
 
-/** What they need of the groups that the gateway has opened. */
 export interface PagesServices {
   readonly settings: {
     readonly authMode: AuthMode;

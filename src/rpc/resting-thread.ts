@@ -13,7 +13,6 @@ export interface ThreadOptions {
 export interface RestingThreadOptions extends ThreadOptions {
   readonly file: URL;
   readonly name: string;
-  /** What each of its threads starts with. */
   readonly workerData?: unknown;
 }
 

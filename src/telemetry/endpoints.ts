@@ -15,7 +15,6 @@ export type Endpoint = (typeof OWN)[number][0] | 'passthrough' | 'health' | 'oth
 
 export const ENDPOINTS: readonly Endpoint[] = [...OWN.map(([endpoint]) => endpoint), 'passthrough', 'health', 'other'];
 
-/** Returns a function from a path to its endpoint. */
 export function createEndpointOf(passthroughPaths: readonly string[]): (path: string) => Endpoint {
   const listed: readonly (readonly [Endpoint, string])[] = [
     ...OWN,

@@ -14,7 +14,6 @@ export function toProviderName(dialect: string): string {
 
 export const OPERATION = 'chat';
 
-/** Returns whether the request asks a model. */
 export function isModelCall({ endpoint }: RequestFacts): boolean {
   return endpoint === 'responses' || endpoint === 'responses.compact' || endpoint === 'chat.completions';
 }

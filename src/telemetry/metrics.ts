@@ -25,7 +25,6 @@ export interface MetricsOptions {
   readonly alerts: { readonly readings: AlertReadings };
 }
 
-/** What a scrape gets. */
 export interface ShownMetrics {
   show(): Promise<string>;
   readonly contentType: string;

@@ -31,7 +31,6 @@ export interface Telemetry {
   readonly metrics: Metrics | undefined;
 }
 
-/** Returns log lines, traces and metrics of requests. */
 export async function openTelemetry({ backends, counted, stats }: TelemetryOptions): Promise<Telemetry> {
   const [first = { name: '', baseUrl: '', upstreamDialect: '' }] = backends.specs;
   const { providerName } = toTraced(first);

@@ -21,7 +21,6 @@ import type { TracedRequest } from './observe.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from './facts.ts';
 
 export interface TracingOptions extends TracedBackend {
-  /** Returns the backend of BACKENDS_FILE with this name. */
   readonly backendNamed: (name: string) => TracedBackend | undefined;
 }
 

@@ -10,7 +10,6 @@ export interface TokenizerThread {
   close(): Promise<void>;
 }
 
-/** Starts a thread when there is something to count, and another one after its end. */
 export function createThread(options: ThreadOptions): TokenizerThread {
   // A build has the same tree in JavaScript.
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);

@@ -27,7 +27,6 @@ export type WorkerService = {
   readonly close: () => Promise<void>;
 };
 
-/** What the files beside the settings say. */
 export interface Tables {
   readonly apiKeys: readonly string[];
   readonly prices: PriceTable | null;

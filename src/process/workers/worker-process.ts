@@ -15,7 +15,6 @@ export interface WorkerProcess {
   kill(): void;
 }
 
-/** Starts a worker that may call this service. */
 export function forkWorker(service: PrimaryService): WorkerProcess {
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
   // `advanced` passes maps, dates and errors as they are.
