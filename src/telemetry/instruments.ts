@@ -12,6 +12,9 @@ import {
   type GaugeConfiguration,
   type Registry,
 } from 'prom-client';
+import type { Connected } from '../core/chat.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import type { RequestFacts } from './facts.ts';
 import type { Labels } from './labels.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -120,10 +123,19 @@ export type Reading<Label extends string> = readonly (readonly [
   value: number,
 ])[];
 
-/** A backend of BACKENDS_FILE. */
+export interface MetricsOptions {
+  readonly providerName: string;
+  readonly backend: Connected;
+  readonly relay: Connected;
+  readonly backends: () => readonly BackendReading[];
+  readonly webSockets: { readonly count: number };
+  readonly store: { readonly isFailing: () => boolean };
+  readonly alerts: { readonly readings: AlertReadings };
+}
+
 export interface BackendReading {
-  readonly name: string;
-  readonly isUp: boolean;
+  readonly spec: { readonly name: string; readonly isOnly: boolean };
+  readonly state: string;
   readonly running: number;
   readonly waiting: number;
   readonly rests: number;
@@ -164,21 +176,16 @@ export interface AlertCount {
   readonly count: number;
 }
 
-export interface Readings {
-  readonly backends: () => readonly BackendReading[];
-  readonly running: () => Reading<'endpoint' | 'stream'>;
-  readonly connections: () => Reading<'pool' | 'state'>;
-  readonly webSockets: () => number;
-  readonly isStoreFailing: () => boolean;
-  readonly alerts: () => AlertReadings;
+interface Kept {
+  readonly running: ReadonlySet<RequestFacts>;
   readonly groupLabels: Labels;
 }
 
 /** Adds the gauges that are read at each scrape. */
-export function addGauges(registry: Registry, readings: Readings): void {
-  const { running, connections, webSockets, isStoreFailing } = readings;
-  addBackends(registry, readings.backends);
-  addFunds(registry, readings);
+export function addGauges(registry: Registry, options: MetricsOptions, { running, groupLabels }: Kept): void {
+  const { backend, relay, backends, webSockets, store, alerts } = options;
+  addBackends(registry, () => backends().filter(({ spec }) => !spec.isOnly));
+  addFunds(registry, alerts, groupLabels);
   const build = new Gauge({
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -192,24 +199,24 @@ export function addGauges(registry: Registry, readings: Readings): void {
     name: 'responses_gateway_requests_running',
     help: 'Requests whose reply is not over.',
     labelNames: ['endpoint', 'stream'],
-    read: running,
+    read: () => countRunning(running),
   });
   addGauge(registry, {
     name: 'responses_gateway_backend_connections',
     help: 'Connections to the backend that are open.',
     labelNames: ['pool', 'state'],
-    read: connections,
+    read: () => countConnections({ backend, passthrough: relay }),
   });
   addGauge(registry, {
     name: 'responses_gateway_store_up',
     help: 'Whether records can be written: 0 from a failure until a second has gone well.',
     aggregator: 'min',
-    read: () => [[{}, Number(!isStoreFailing())]],
+    read: () => [[{}, Number(!store.isFailing())]],
   });
   addGauge(registry, {
     name: 'responses_gateway_websockets',
     help: 'WebSockets that are open, idle ones among them.',
-    read: () => [[{}, webSockets()]],
+    read: () => [[{}, webSockets.count]],
   });
 }
 
@@ -251,7 +258,23 @@ function addCounter<Label extends string>(
   );
 }
 
-function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
+function countRunning(running: ReadonlySet<RequestFacts>): Reading<'endpoint' | 'stream'> {
+  return ENDPOINTS.flatMap((endpoint) =>
+    [true, false].map((stream) => {
+      const count = [...running].filter((facts) => facts.endpoint === endpoint && facts.stream === stream).length;
+      return [{ endpoint, stream: String(stream) }, count] as const;
+    }),
+  );
+}
+
+function countConnections(pools: Readonly<Record<string, Connected>>): Reading<'pool' | 'state'> {
+  return Object.entries(pools).flatMap(([pool, connected]) => {
+    const { busy, idle } = connected.connections();
+    return [[{ pool, state: 'busy' }, busy] as const, [{ pool, state: 'idle' }, idle] as const];
+  });
+}
+
+function addFunds(registry: Registry, alerts: MetricsOptions['alerts'], groupLabels: Labels): void {
   addGauge(registry, {
     name: 'responses_gateway_group_funds_used_ratio',
     help: `How much of the credits, or of the spend limit of this ${ANY_WINDOW}, a group has used; 1 is all.`,
@@ -260,7 +283,7 @@ function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
     aggregator: 'max',
     read: () => {
       const highest = new Map<string, Reading<'group' | 'of'>[number]>();
-      for (const { group: name, of, ratio } of alerts().groups) {
+      for (const { group: name, of, ratio } of alerts.readings.groups) {
         const group = groupLabels.labelOf(name, true);
         const place = `${of} ${group}`;
         if ((highest.get(place)?.[1] ?? -1) < ratio) highest.set(place, [{ group, of }, ratio]);
@@ -274,20 +297,23 @@ function addFunds(registry: Registry, { alerts, groupLabels }: Readings): void {
     labelNames: ['account', 'of', 'threshold'],
     aggregator: 'max',
     read: () =>
-      alerts().reached.map(({ count, threshold, ...labels }) => [{ ...labels, threshold: String(threshold) }, count]),
+      alerts.readings.reached.map(({ count, threshold, ...labels }) => [
+        { ...labels, threshold: String(threshold) },
+        count,
+      ]),
   });
   addCounter(registry, {
     name: 'responses_gateway_alerts_total',
     help: 'Alerts that were posted to the webhook, given up after some tries, or dropped at the end of the process.',
     labelNames: ['type', 'result'],
-    read: () => alerts().alerts.map(({ count, ...labels }) => [labels, count]),
+    read: () => alerts.readings.alerts.map(({ count, ...labels }) => [labels, count]),
   });
 }
 
 /** Operators name the backends, so that their labels are few. */
-function addBackends(registry: Registry, backends: Readings['backends']): void {
+function addBackends(registry: Registry, backends: MetricsOptions['backends']): void {
   const ofEach = (count: (reading: BackendReading) => number) => (): Reading<'backend'> =>
-    backends().map((reading) => [{ backend: reading.name }, count(reading)]);
+    backends().map((reading) => [{ backend: reading.spec.name }, count(reading)]);
   const labelNames = ['backend'] as const;
   addGauge(registry, {
     name: 'responses_gateway_backend_up',
@@ -295,7 +321,7 @@ function addBackends(registry: Registry, backends: Readings['backends']): void {
     labelNames,
     // Of several processes the worst one counts.
     aggregator: 'min',
-    read: ofEach(({ isUp }) => Number(isUp)),
+    read: ofEach(({ state }) => Number(state === 'up')),
   });
   addGauge(registry, {
     name: 'responses_gateway_backend_requests_running',
@@ -314,7 +340,7 @@ function addBackends(registry: Registry, backends: Readings['backends']): void {
     help: 'Tries at the backend that are over. A refusal for a reason of the request is an answer.',
     labelNames: ['backend', 'result'],
     read: () =>
-      backends().flatMap(({ name: backend, answered, failed, cancelled }) =>
+      backends().flatMap(({ spec: { name: backend }, answered, failed, cancelled }) =>
         Object.entries({ answered, failed, cancelled }).map(([result, count]) => [{ backend, result }, count] as const),
       ),
   });

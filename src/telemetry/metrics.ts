@@ -1,29 +1,9 @@
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Usage } from '../contract/types.ts';
-import type { Connected } from '../core/chat.ts';
-import { ENDPOINTS } from './endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
-import {
-  addGauges,
-  createInstruments,
-  type AlertReadings,
-  type BackendReading,
-  type Instruments,
-  type Reading,
-} from './instruments.ts';
+import { addGauges, createInstruments, type Instruments, type MetricsOptions } from './instruments.ts';
 import { createLabels } from './labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from './facts.ts';
-
-export interface MetricsOptions {
-  readonly providerName: string;
-  readonly backend: Connected;
-  readonly relay: Connected;
-  /** Those of BACKENDS_FILE. */
-  readonly backends: () => readonly BackendReading[];
-  readonly webSockets: { readonly count: number };
-  readonly store: { readonly isFailing: () => boolean };
-  readonly alerts: { readonly readings: AlertReadings };
-}
 
 export interface ShownMetrics {
   show(): Promise<string>;
@@ -45,7 +25,6 @@ const MAX_GROUPS = 100;
 
 /** Creates the metrics of one gateway; a process may have several. Requests count at their end. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { providerName, backend, relay, backends, webSockets, alerts } = options;
   const registry = new Registry();
   const registries = [registry, processRegistry()];
   const instruments = createInstruments(registry);
@@ -53,17 +32,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   // A series that begins with its first request would hide it from `increase`.
   for (const endpoint of ['responses', 'chat.completions'] as const) toldEarly.inc({ endpoint }, 0);
   const groupLabels = createLabels(MAX_GROUPS);
-  const countModelCall = createModelCallCounter(instruments, providerName);
+  const countModelCall = createModelCallCounter(instruments, options.providerName);
   const running = new Set<RequestFacts>();
-  addGauges(registry, {
-    running: () => countRunning(running),
-    connections: () => countConnections({ backend, passthrough: relay }),
-    webSockets: () => webSockets.count,
-    isStoreFailing: () => options.store.isFailing(),
-    alerts: () => alerts.readings,
-    groupLabels,
-    backends,
-  });
+  addGauges(registry, options, { running, groupLabels });
 
   return {
     begin: (facts) => void running.add(facts),
@@ -167,22 +138,6 @@ function createModelCallCounter(
     tokens.inc({ model, kind: 'output' }, usage.output_tokens);
     tokens.inc({ model, kind: 'reasoning' }, usage.output_tokens_details.reasoning_tokens);
   }
-}
-
-function countRunning(running: ReadonlySet<RequestFacts>): Reading<'endpoint' | 'stream'> {
-  return ENDPOINTS.flatMap((endpoint) =>
-    [true, false].map((stream) => {
-      const count = [...running].filter((facts) => facts.endpoint === endpoint && facts.stream === stream).length;
-      return [{ endpoint, stream: String(stream) }, count] as const;
-    }),
-  );
-}
-
-function countConnections(pools: Readonly<Record<string, Connected>>): Reading<'pool' | 'state'> {
-  return Object.entries(pools).flatMap(([pool, connected]) => {
-    const { busy, idle } = connected.connections();
-    return [[{ pool, state: 'busy' }, busy] as const, [{ pool, state: 'idle' }, idle] as const];
-  });
 }
 
 let ofProcess: Registry | undefined;

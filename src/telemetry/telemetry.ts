@@ -1,7 +1,7 @@
 import { toProviderName } from './gen-ai.ts';
 import { createFinishLines, createRequestLines } from './log.ts';
-import type { BackendReading } from './instruments.ts';
-import type { Metrics, MetricsOptions } from './metrics.ts';
+import type { BackendReading, MetricsOptions } from './instruments.ts';
+import type { Metrics } from './metrics.ts';
 import { createObserve, type Observe } from './observe.ts';
 import type { RequestObserver } from './facts.ts';
 import { createTracing, type TracedBackend } from './traces.ts';
@@ -10,10 +10,7 @@ export interface TelemetryOptions {
   readonly backends: {
     /** In the order of the file. */
     readonly specs: readonly TelemetryBackend[];
-    states(): readonly (Omit<BackendReading, 'name' | 'isUp'> & {
-      readonly spec: { readonly name: string; readonly isOnly: boolean };
-      readonly state: string;
-    })[];
+    states(): readonly BackendReading[];
   };
   /** What the metrics count; null without metrics. */
   readonly counted: Omit<MetricsOptions, 'providerName' | 'backends'> | null;
@@ -35,9 +32,7 @@ export async function openTelemetry({ backends, counted, stats }: TelemetryOptio
   const [first = { name: '', baseUrl: '', upstreamDialect: '' }] = backends.specs;
   const { providerName } = toTraced(first);
   const metrics =
-    counted === null
-      ? undefined
-      : await openMetrics({ ...counted, providerName, backends: () => readBackends(backends.states()) });
+    counted === null ? undefined : await openMetrics({ ...counted, providerName, backends: () => backends.states() });
   const observe = createObserve({
     observers: [createRequestLines(), createFinishLines(), stats, ...(metrics === undefined ? [] : [metrics])],
     startTrace: createTracing({
@@ -53,12 +48,6 @@ export async function openTelemetry({ backends, counted, stats }: TelemetryOptio
 
 function toTraced({ baseUrl, upstreamDialect }: TelemetryBackend): TracedBackend {
   return { baseUrl, providerName: toProviderName(upstreamDialect) };
-}
-
-function readBackends(states: ReturnType<TelemetryOptions['backends']['states']>): readonly BackendReading[] {
-  return states
-    .filter(({ spec }) => !spec.isOnly)
-    .map(({ spec, state, ...counts }) => ({ ...counts, name: spec.name, isUp: state === 'up' }));
 }
 
 /** The module is loaded only if it is used, which makes a start faster. */

@@ -59,14 +59,16 @@ describe('createMetrics', () => {
     metrics = openMetrics();
   });
 
+  const stateOf = (name: string, state: string) => ({ spec: { name, isOnly: false }, state });
+
   function openMetrics(): Metrics {
     return createMetrics({
       providerName: 'vllm',
       backend: { connections: () => ({ busy: 3, idle: 4 }) },
       relay: { connections: () => ({ busy: 5, idle: 6 }) },
       backends: () => [
-        { name: 'a', isUp: true, running: 2, waiting: 1, rests: 3, answered: 10, failed: 4, cancelled: 1 },
-        { name: 'b', isUp: false, running: 0, waiting: 1, rests: 1, answered: 0, failed: 1, cancelled: 0 },
+        { ...stateOf('a', 'up'), running: 2, waiting: 1, rests: 3, answered: 10, failed: 4, cancelled: 1 },
+        { ...stateOf('b', 'resting'), running: 0, waiting: 1, rests: 1, answered: 0, failed: 1, cancelled: 0 },
       ],
       webSockets: { count: 7 },
       store: { isFailing: () => isStoreFailing },
