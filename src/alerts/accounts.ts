@@ -50,7 +50,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
     refusals = new Set();
     const found: typeof known = new Map();
     const readings: GroupReading[] = [];
-    const counts = createCounts();
+    const levels: ReachedLevel[] = [];
 
     // All groups are shown, while keys are far too many for that.
     for await (const account of accountsOf('groups', 0)) {
@@ -60,7 +60,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
       await note('group', account);
     }
     for await (const account of accountsOf('keys', LOWEST)) await note('key', account);
-    [known, groups, reached] = [found, readings, counts.all()];
+    [known, groups, reached] = [found, readings, countReached(levels)];
 
     async function note(kind: ReachedReading['account'], account: AccountSpending): Promise<void> {
       const all = spendingOf(account);
@@ -73,7 +73,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
         if (now === undefined) continue;
         // A refusal counts until the period ends.
         const level = Math.max(now, before);
-        counts.add(kind, of, level);
+        levels.push({ account: kind, of, level });
         const isKnown = level === before || (await onReached({ account, spending, level }));
         if (isKnown || before > 0) found.set(place, { period, level: isKnown ? level : before });
       }
@@ -126,25 +126,19 @@ function isFullest(spending: Spending, all: readonly Spending[]): boolean {
   return all.every((other) => other.of === 'credits' || percentOf(other) <= percentOf(spending));
 }
 
-function createCounts() {
-  const counts = new Map<string, ReachedReading>();
-  // What nobody has reached is shown as 0.
-  for (const account of ['group', 'key'] as const) {
-    for (const kind of ['credits', ...SPEND_WINDOWS.map(({ per }) => per)] as const) {
-      for (const threshold of THRESHOLDS) put({ account, of: kind, threshold, count: 0 });
-    }
-  }
+/** What nobody has reached is shown as 0. */
+function countReached(all: readonly ReachedLevel[]): readonly ReachedReading[] {
+  const kinds = ['credits', ...SPEND_WINDOWS.map(({ per }) => per)] as const;
+  return (['group', 'key'] as const).flatMap((account) =>
+    kinds.flatMap((of) => {
+      const levels = all.filter((one) => one.account === account && one.of === of);
+      return THRESHOLDS.map((threshold) => {
+        return { account, of, threshold, count: levels.filter(({ level }) => level >= threshold).length };
+      });
+    }),
+  );
+}
 
-  function put(reading: ReachedReading): void {
-    counts.set(`${reading.account} ${reading.of} ${reading.threshold}`, reading);
-  }
-
-  return {
-    add(account: ReachedReading['account'], of: Spending['of'], level: number): void {
-      for (const threshold of THRESHOLDS.filter((threshold) => threshold <= level)) {
-        put({ account, of, threshold, count: (counts.get(`${account} ${of} ${threshold}`)?.count ?? 0) + 1 });
-      }
-    },
-    all: () => [...counts.values()],
-  };
+interface ReachedLevel extends Pick<ReachedReading, 'account' | 'of'> {
+  readonly level: number;
 }
