@@ -53,14 +53,7 @@ const USUAL_LIMIT = 20;
 
 function addFilters(command: Command): Command {
   return command
-    .addOption(
-      new Option('--status <status>', 'only requests in this state').choices([
-        'processing',
-        'succeeded',
-        'failed',
-        'cancelled',
-      ]),
-    )
+    .addOption(new Option('--status <status>', 'only requests in this state').choices(Object.keys(STATUS_STYLES)))
     .option('--model <model>', 'only requests for this model, as the caller named it')
     .option('--error <code>', 'only requests that ended with this error, as the column ERROR shows it', toErrorCode)
     .option('--key <key>', 'only requests of this key (id, prefix or name), or of callers whose hash starts with this')

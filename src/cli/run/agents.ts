@@ -27,10 +27,9 @@ export const KEY_VARIABLE = 'GATEWAY_API_KEY';
  * The coding agents, by the names of their programs. Each keeps all of its own files in one folder.
  * Their home folder stays, since the tools that they run need it.
  */
-export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
-  [
-    'codex',
-    {
+export const AGENTS: ReadonlyMap<string, Agent> = new Map(
+  Object.entries<Agent>({
+    codex: {
       install: 'npm install -g @openai/codex',
       expected: 'Codex may warn that it has no metadata for this model. That is expected.',
       configure: ({ baseUrl, model }, folder) => ({
@@ -38,10 +37,7 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         env: { CODEX_HOME: folder },
       }),
     },
-  ],
-  [
-    'opencode',
-    {
+    opencode: {
       install: 'npm install -g opencode-ai',
       configure: (gateway, folder) => ({
         files: {},
@@ -57,10 +53,7 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         },
       }),
     },
-  ],
-  [
-    'pi',
-    {
+    pi: {
       install: 'npm install -g @mariozechner/pi-coding-agent',
       configure: ({ baseUrl, model }, folder) => ({
         files: {
@@ -74,10 +67,7 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         env: { PI_CODING_AGENT_DIR: folder },
       }),
     },
-  ],
-  [
-    'copilot',
-    {
+    copilot: {
       install: 'npm install -g @github/copilot',
       configure: ({ baseUrl, model, key }, folder) => ({
         files: {},
@@ -99,10 +89,7 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         },
       }),
     },
-  ],
-  [
-    'cline',
-    {
+    cline: {
       install: 'npm install -g cline',
       configure: (gateway, folder) => ({
         files: {
@@ -114,8 +101,8 @@ export const AGENTS: ReadonlyMap<string, Agent> = new Map<string, Agent>([
         env: { CLINE_DIR: folder, CLINE_SANDBOX: '1', CLINE_SANDBOX_DATA_DIR: folder, CLINE_DATA_DIR: folder },
       }),
     },
-  ],
-]);
+  }),
+);
 
 /** What `cline auth -p openai-native` writes, whose arguments other users of the machine could read. */
 function toCline({ baseUrl, model, key }: AgentGateway): object {
