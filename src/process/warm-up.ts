@@ -1,7 +1,7 @@
 /** A part of `npm ci` in a clone, so that the first start finds compiled sources. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { findNodeProblem } from './node-version.ts';
+import { findNodeProblem } from './start-problem.ts';
 import { KEEP_YOUNG, keepRequestsYoung } from './young-objects.ts';
 
 if (findNodeProblem(process.versions.node) === undefined) {

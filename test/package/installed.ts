@@ -7,7 +7,7 @@ import { delimiter, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import packageJson from '../../package.json' with { type: 'json' };
-import { findNodeProblem } from '../../src/process/node-version.ts';
+import { findNodeProblem } from '../../src/process/start-problem.ts';
 import type { ResponseResource } from '../../src/contract/types.ts';
 import { DOCUMENTS, readLinks } from '../docs/documents.ts';
 import { untilRead } from '../support/time.ts';

@@ -34,12 +34,11 @@ export interface Tables {
   readonly backends: BackendTable | null;
 }
 
-export type ConfigWithoutTables = Omit<Config, keyof Tables>;
-
 export interface WorkerStart {
   /** Counts from 1. A worker that replaces a dead one has its number. */
   readonly number: number;
-  readonly config: ConfigWithoutTables;
+  /** Without the tables, whose functions cannot be sent. */
+  readonly config: Config;
   readonly tables: Tables;
   readonly demoBaseUrl: string | null;
   /** Is false when each worker has its own connections to PostgreSQL. */

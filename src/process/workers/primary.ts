@@ -18,12 +18,13 @@ import type { Operation } from '../../store/queue/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import { joinBackends } from '../../admin/backends.ts';
 import { joinLimits } from '../../admin/limits.ts';
-import type { ConfigWithoutTables, PrimaryService, Tables, WorkerStart } from './messages.ts';
+import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** Workers get this time after their drain for last writes and replies. */
 const END_WITHIN_MS = 8000;
 const ANSWER_WITHIN_MS = 1000;
+const NO_TABLES = { apiKeys: [], prices: null, models: null, backends: null };
 
 /** Returns a gateway of `WORKERS` processes. Throws when the store cannot be opened. */
 export async function openWorkers(config: Config): Promise<Gateway> {
@@ -58,7 +59,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
     });
     const ready = whenReady(worker, {
       number,
-      config: withoutFiles({ ...config, gatewaySecret: secret, warnings: [] }),
+      config: { ...config, ...NO_TABLES, gatewaySecret: secret, warnings: [] },
       tables: tablesOf(files),
       demoBaseUrl: demo?.baseUrl ?? null,
       isStoreClient: client !== undefined,
@@ -152,14 +153,4 @@ function tablesOf({ apiKeys, prices, models, backends }: CurrentFiles): Tables {
     models: models.present?.table ?? null,
     backends: backends.present,
   };
-}
-
-function withoutFiles({
-  apiKeys: _apiKeys,
-  prices: _prices,
-  models: _models,
-  backends: _backends,
-  ...rest
-}: Config): ConfigWithoutTables {
-  return rest;
 }

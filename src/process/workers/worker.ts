@@ -57,14 +57,11 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   // In the turn of the message: a later change must not be undone.
   changeTables(tables);
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
-  const opened = await createGateway(
-    { ...config, apiKeys: [], prices: null, models: null, backends: null },
-    {
-      log,
-      ...(isStoreClient && { store: openClientStore({ ...config, log, run, hearCancels }) }),
-      shared: { demoBaseUrl, files: current, joinMetrics, joinBackends, joinLimits },
-    },
-  );
+  const opened = await createGateway(config, {
+    log,
+    ...(isStoreClient && { store: openClientStore({ ...config, log, run, hearCancels }) }),
+    shared: { demoBaseUrl, files: current, joinMetrics, joinBackends, joinLimits },
+  });
   process.on('uncaughtException', (thrown) => crash(opened, thrown));
   process.on('unhandledRejection', (thrown) => crash(opened, thrown));
   gateway = opened;

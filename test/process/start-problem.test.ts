@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findNodeProblem } from '../../src/process/node-version.ts';
+import { findNodeProblem } from '../../src/process/start-problem.ts';
 
 describe('findNodeProblem', () => {
   for (const version of ['18.20.8', '20.20.2', '22.6.0', '22.19.9']) {
