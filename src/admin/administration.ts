@@ -259,7 +259,7 @@ function createKeyActions(
       return { ...show(knownKey(key)), secret: text };
     },
     async delete(id) {
-      if (!(await accounts.deleteKey(id))) throw unknownKey();
+      knownKey((await accounts.deleteKey(id)) || undefined);
       return { object: 'key', id, deleted: true };
     },
   };
@@ -325,17 +325,13 @@ function followed<Page>(what: 'key' | 'group', page: Page | undefined): Page {
 }
 
 function knownKey<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw unknownKey();
-  return value;
+  if (value !== undefined) return value;
+  throw new ApiError('not_found', { message: 'There is no key with this id.' });
 }
 
 function knownGroup<Value>(value: Value | undefined): Value {
   if (value !== undefined) return value;
   throw new ApiError('not_found', { message: 'There is no group with this id or name.' });
-}
-
-function unknownKey(): ApiError {
-  return new ApiError('not_found', { message: 'There is no key with this id.' });
 }
 
 function nameTaken(): ApiError {

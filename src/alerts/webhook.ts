@@ -48,6 +48,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** Opens the webhook. Alerts are posted one after the other. */
 export function openWebhook(options: WebhookOptions): Webhook {
   const { url, log, count } = options;
+  const key = Buffer.from(options.secret.slice('whsec_'.length), 'base64');
   let agent: Dispatcher | undefined;
   const closing = new AbortController();
   const waiting: Waiting[] = [];
@@ -82,6 +83,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
     const fault = options.proxy === undefined ? addressFault(bareHostOf(new URL(url)), url) : proxyFault(url);
     if (fault !== undefined) return fault;
     const timestamp = String(Math.floor(options.nowMs() / 1000));
+    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), ANSWER_WITHIN_MS);
     try {
@@ -105,7 +107,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
           'user-agent': 'responses-gateway',
           'webhook-id': id,
           'webhook-timestamp': timestamp,
-          'webhook-signature': sign({ id, timestamp, body, secret: options.secret }),
+          'webhook-signature': `v1,${signature}`,
         },
         body,
       });
@@ -135,18 +137,6 @@ export function openWebhook(options: WebhookOptions): Webhook {
       await agent?.destroy();
     },
   };
-}
-
-interface Signed {
-  readonly id: string;
-  readonly timestamp: string;
-  readonly body: string;
-  readonly secret: string;
-}
-
-function sign({ id, timestamp, body, secret }: Signed): string {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
 /** Checks the address that the connection goes to, since a name can change between two lookups. */
