@@ -2,12 +2,13 @@ import { Option, type Command } from 'commander';
 import type { AccountActions, AccountKind, Administration } from '../admin/administration.ts';
 import type { Config } from '../config/config.ts';
 import type { AdminGroup } from '../contract/operator-types.ts';
+import { given } from '../core/given.ts';
 import { formatAmount, parseAmount } from '../core/money/decimal.ts';
 import { LIMITS, RATE_LIMITS, SPEND_WINDOWS } from '../core/money/limits.ts';
 import { toMs } from '../core/time.ts';
-import { collect, pagesOf, withAdministration } from './administration.ts';
+import { collect, PAGE, pagesOf, withAdministration } from './administration.ts';
 import { addCommand, type Help } from './command.ts';
-import { confirmDeletion } from './confirm.ts';
+import { confirm } from './confirm.ts';
 import { CliError } from './context.ts';
 import { addExportOptions, printRows, fieldsNamed, type ExportOptions, type Field } from './export.ts';
 import { formatCount, formatMoney, formatNumberOf, formatUtcOr, toTimestamp } from './format.ts';
@@ -83,7 +84,9 @@ function addList<Kind extends AccountKind>(commands: AccountCommands<Kind>): voi
     .action((options: ListOptions) =>
       withAdministration(cli, async ({ administration, config }) => {
         const filter = await toFilter(options, administration);
-        const all = pagesOf<Kind['shown']>((page) => actions(administration).list({ ...page, ...filter }));
+        const all = pagesOf<Kind['shown']>((last) =>
+          actions(administration).list({ limit: PAGE, ...given({ after: last?.id }), ...filter }),
+        );
         const pages = selected(all, options);
         await printRows(cli, options, {
           pages,
@@ -126,7 +129,7 @@ function addDelete<Kind extends AccountKind>(commands: AccountCommands<Kind>): v
             `The group ${name} has ${formatNumberOf('key', account.keys)}. Move or delete them first.`,
           );
         const credits = balance === null ? '' : ` with its balance of ${balance} and its ledger`;
-        await confirmDeletion(cli, {
+        await confirm(cli, {
           what: `This permanently deletes the ${kind} ${name} (${id})${credits}.`,
           name,
           yes,

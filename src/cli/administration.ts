@@ -1,10 +1,4 @@
-import {
-  createAdministration,
-  type AccountPage,
-  type AccountQuery,
-  type Administration,
-  type AdministrationOptions,
-} from '../admin/administration.ts';
+import { createAdministration, type Administration, type AdministrationOptions } from '../admin/administration.ts';
 import { toGroupId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities } from '../identity/identities.ts';
@@ -51,17 +45,23 @@ function toHash({ config, secret }: OpenedStore): Pick<AdministrationOptions, 't
   return { toHash: refuse };
 }
 
-const PAGE = 100;
+export const PAGE = 100;
 
-export async function* pagesOf<Account extends { readonly id: unknown }>(
-  list: (query: AccountQuery<Account['id']>) => Promise<AccountPage<Account>>,
-): AsyncGenerator<readonly Account[]> {
-  let page = await list({ limit: PAGE });
+/** Returns the pages of a list, each of which continues after the last row of the one before. */
+export async function* pagesOf<Row>(
+  list: (last: Row | undefined) => Promise<Page<Row>>,
+): AsyncGenerator<readonly Row[]> {
+  let page = await list(undefined);
   yield page.data;
-  for (let last = page.data.at(-1); page.has_more && last !== undefined; last = page.data.at(-1)) {
-    page = await list({ limit: PAGE, after: last.id });
+  while (page.has_more) {
+    page = await list(page.data.at(-1));
     yield page.data;
   }
+}
+
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
 }
 
 export async function collect<Row>(pages: AsyncIterable<readonly Row[]>): Promise<readonly Row[]> {

@@ -4,7 +4,7 @@ import type { AdminGroup, AdminKey, CreditKey, Ledger, LedgerItem } from '../con
 import { parseSignedAmount } from '../core/money/decimal.ts';
 import { given } from '../core/given.ts';
 import type { LedgerQuery } from '../core/books/keys.ts';
-import { withAdministration } from './administration.ts';
+import { PAGE, pagesOf, withAdministration } from './administration.ts';
 import { confirm } from './confirm.ts';
 import { UsageError } from './context.ts';
 import { addExportOptions, fieldsNamed, printRows, type ExportOptions, type Field } from './export.ts';
@@ -162,7 +162,11 @@ function addList(credits: Command, cli: Cli): void {
         const account = await findAccount(administration, named, options);
         const { limit = USUAL_LIMIT, before } = options;
         await printRows(cli, options, {
-          pages: pagesOf(account, options),
+          pages: pagesOf<LedgerItem>(async (last) => {
+            const page = { limit: options.limit ?? PAGE, ...given({ beforeSeq: last?.id ?? before }) };
+            const { data, has_more } = await account.listLedger(page);
+            return { data, has_more: has_more && options.limit === undefined };
+          }),
           fields: FIELDS,
           config,
           async show() {
@@ -173,20 +177,6 @@ function addList(credits: Command, cli: Cli): void {
         });
       }),
     );
-}
-
-const EXPORT_PAGE = 100;
-
-async function* pagesOf(
-  { listLedger }: ReturnType<typeof accountOf>,
-  { limit, before }: ListOptions,
-): AsyncGenerator<readonly LedgerItem[]> {
-  for (let beforeSeq = before ?? Number.MAX_SAFE_INTEGER; ;) {
-    const { data, has_more } = await listLedger({ limit: limit ?? EXPORT_PAGE, beforeSeq });
-    yield data;
-    if (!has_more || limit !== undefined) return;
-    beforeSeq = data.at(-1)?.id ?? 0;
-  }
 }
 
 const FIELDS: readonly Field<LedgerItem>[] = [

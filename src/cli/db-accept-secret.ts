@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { given } from '../core/given.ts';
 import { readConfig } from '../config/config.ts';
 import { loadSecret } from '../config/gateway-secret.ts';
 import { createMark } from '../identity/identities.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
 import type { AdminKey } from '../contract/operator-types.ts';
-import { collect, pagesOf, withAdministration } from './administration.ts';
+import { collect, PAGE, pagesOf, withAdministration } from './administration.ts';
 import { CliError } from './context.ts';
 import { findExistingDatabase } from './database.ts';
 import { formatNumberOf } from './format.ts';
@@ -31,7 +32,7 @@ async function acceptSecret(cli: Cli): Promise<void> {
     throw new CliError('Another process has just changed the secret of the database; try again.');
   }
   const keys = await withAdministration(cli, async ({ administration }) =>
-    collect(pagesOf<AdminKey>((query) => administration.keys.list(query))),
+    collect(pagesOf<AdminKey>((last) => administration.keys.list({ limit: PAGE, ...given({ after: last?.id }) }))),
   );
   const file = nameDatabase(database);
   const lost = isOther ? keys.length : keysOfPrevious.length;

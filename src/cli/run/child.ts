@@ -15,12 +15,7 @@ export function findProgram(name: string, { PATH = '' }: Environment): string | 
 }
 
 function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return isAllowed(path, constants.X_OK) && statSync(path).isFile();
 }
 
 export interface Child {
@@ -67,12 +62,12 @@ const FOR_LONGER = '/var/tmp';
 
 /** Codex warns, and makes no helper programs such as `apply_patch`, where its folder is below that of temporary files. */
 function findParent({ TMPDIR = '' }: Environment): string {
-  return platform() === 'linux' && TMPDIR === '' && isWritable(FOR_LONGER) ? FOR_LONGER : tmpdir();
+  return platform() === 'linux' && TMPDIR === '' && isAllowed(FOR_LONGER, constants.W_OK) ? FOR_LONGER : tmpdir();
 }
 
-function isWritable(folder: string): boolean {
+function isAllowed(path: string, mode: number): boolean {
   try {
-    accessSync(folder, constants.W_OK);
+    accessSync(path, mode);
     return true;
   } catch {
     return false;
