@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import OpenAI from 'openai';
+import { CONSTANTS } from '../../src/config/constants.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import type { InputTokens } from '../../src/contract/types.ts';
 import { readError } from '../records/caller.ts';
@@ -13,9 +14,8 @@ import { compileSchema } from '../support/schemas.ts';
 import type { TestSettings } from '../support/settings.ts';
 
 const PATHS = ['/api/v1/responses/input_tokens', '/v1/responses/input_tokens'] as const;
-/** More than a count of these takes on a machine that is busy. */
-/** For tests that are not about what is counted. */
-const ARITHMETIC = { tokenCountTimeoutMs: 0 };
+/** For tests that are about what is counted. */
+const COUNTED = { tokenCountTimeoutMs: CONSTANTS.tokenCountTimeoutMs };
 const HELLO = { model: 'gpt-4o', input: 'Hello' };
 /** A word, the frame of one message, and the beginning of the answer. */
 const HELLO_TOKENS = 1 + 4 + 3;
@@ -34,7 +34,7 @@ describe('a count of input tokens', () => {
   before(async () => {
     backend = await startScriptedBackend();
     const aliases = { MODEL_ALIASES: '{"mine": "openai/gpt-4-turbo"}' };
-    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...aliases }, { log });
+    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...aliases, ...COUNTED }, { log });
   });
   after(async () => {
     await common.close();
@@ -55,7 +55,7 @@ describe('a count of input tokens', () => {
   }
 
   async function openManaged(): Promise<ManagedGateway> {
-    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...ARITHMETIC });
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
     gateway = managed;
     return managed;
   }
@@ -131,7 +131,7 @@ describe('a count of input tokens', () => {
   });
 
   it('is always made by arithmetic where it may take no time', async () => {
-    await open(ARITHMETIC);
+    await open({});
     // A message counts 16 bytes beside its text.
     const { length } = HELLO.input;
     expect(await count(HELLO)).to.include({ estimated_by: 'arithmetic', input_tokens: Math.ceil((16 + length) / 4) });
@@ -148,7 +148,7 @@ describe('a count of input tokens', () => {
   });
 
   it('is counted by the metrics as an endpoint of its own, and not as a call of a model', async () => {
-    await open({ METRICS_PORT: '0', ...ARITHMETIC });
+    await open({ METRICS_PORT: '0' });
     await count(HELLO);
     const metrics = await (await fetch(`${gateway.metricsUrl}/metrics`)).text();
     expect(metrics).to.include(
@@ -162,7 +162,7 @@ describe('a count of input tokens', () => {
     const note = (message: unknown): void => void threads.push((message as { worker: Worker }).worker);
     subscribe('worker_threads', note);
     try {
-      await open({});
+      await open(COUNTED);
       expect(threads).to.have.length(0);
       await count(HELLO);
       await gateway.close();
@@ -208,6 +208,7 @@ describe('a count of input tokens by the backend', () => {
       UPSTREAM_API_KEY: 'sk-upstream',
       AUTH_MODE: 'static',
       API_KEYS: TEST_KEY,
+      ...COUNTED,
     });
     try {
       backend.reply({ json: { input_tokens: 9 } });
