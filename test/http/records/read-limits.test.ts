@@ -3,11 +3,13 @@ import { startScriptedBackend, type ScriptedBackend } from '../../support/backen
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { allStrangers, openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { openManagedGateway } from '../../support/managed.ts';
+import { sendTimes } from '../../support/raw-request.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
 const MINUTE_MS = 60_000;
 const SECRET = 'a secret of some length for these tests';
+const RECORD = '/api/v1/requests/req_0123456789abcdef0123456789abcdef';
 const OTHER_KEY = 'another-key-of-some-length';
 
 describe('reading records', () => {
@@ -53,39 +55,24 @@ describe('reading records', () => {
     await workshop.clear();
   });
 
-  const RECORD = '/api/v1/requests/req_0123456789abcdef0123456789abcdef';
-
   async function read(path = RECORD, key: string = TEST_KEY): Promise<Response> {
     const reply = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
     await reply.clone().text();
     return reply;
   }
 
-  async function readTimes(times: number, key?: string): Promise<readonly number[]> {
-    const statuses = new Set<number>();
-    for (let done = 0; done < times; done += 1) statuses.add((await read(RECORD, key)).status);
-    return [...statuses];
-  }
-
   it('counts the limits of a key and single models, while a cancel has a minute of its own', async () => {
-    await readTimes(600);
+    await sendTimes(gateway.url, 600, { line: `GET ${RECORD}` });
     expect((await read('/api/v1/key')).status).to.equal(429);
     expect((await read('/api/v1/models/m')).status).to.equal(429);
     expect(backend.requests).to.have.length(0);
-    const statuses = new Set<number>();
-    for (let done = 0; done < 600; done += 1) statuses.add(await cancel());
-    expect([...statuses, await cancel()]).to.deep.equal([404, 429]);
+    const cancels = await sendTimes(gateway.url, 601, { line: `POST ${RECORD}/cancel` });
+    expect(cancels).to.deep.equal([...Array.from({ length: 600 }, () => 404), 429]);
   });
 
-  async function cancel(): Promise<number> {
-    const headers = { authorization: `Bearer ${TEST_KEY}` };
-    const reply = await fetch(`${gateway.url}${RECORD}/cancel`, { method: 'POST', headers });
-    await reply.text();
-    return reply.status;
-  }
-
   it('has a minute of its own, for each key', async () => {
-    expect(await readTimes(600)).to.deep.equal([404]);
+    const statuses = await sendTimes(gateway.url, 600, { line: `GET ${RECORD}` });
+    expect([...new Set(statuses)]).to.deep.equal([404]);
     const refused = await read('/api/v1/usage');
     expect(refused.status).to.equal(429);
     expect(refused.headers.get('retry-after')).to.equal(String(Math.ceil((MINUTE_MS - (nowMs % MINUTE_MS)) / 1000)));
@@ -135,15 +122,9 @@ describe('reading records with a key of many requests per minute', () => {
     const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { nowMs });
     try {
       const { secret } = await gateway.issue({ limits: { requestsPerMinute: 61 } });
-      const headers = { authorization: `Bearer ${secret}` };
-      const statuses: number[] = [];
-      for (let done = 0; done < 611; done += 1) {
-        const reply = await fetch(`${gateway.url}/api/v1/requests/req_0123456789abcdef0123456789abcdef`, { headers });
-        await reply.text();
-        statuses.push(reply.status);
-      }
-      expect(statuses.slice(0, 610).every((status) => status === 404)).to.equal(true);
-      expect(statuses.at(-1)).to.equal(429);
+      const headersOf = () => ({ authorization: `Bearer ${secret}` });
+      const statuses = await sendTimes(gateway.url, 611, { line: `GET ${RECORD}`, headersOf });
+      expect(statuses).to.deep.equal([...Array.from({ length: 610 }, () => 404), 429]);
     } finally {
       await gateway.close();
       await backend.close();
