@@ -60,7 +60,7 @@ describe('parameters that the backend refuses', () => {
     }
   });
 
-  for (const { name, dialect, isRefused, words, ignored } of [
+  for (const { name, dialect, isRefused, words, ignored, isLarge = false } of [
     {
       name: 'thoughts of another provider',
       dialect: 'sglang',
@@ -74,6 +74,7 @@ describe('parameters that the backend refuses', () => {
       isRefused: (sent: string) => sent.includes('"strict"'),
       words: "Tools with mixed values for 'strict' are not allowed.",
       ignored: 'tools.strict',
+      isLarge: true,
     },
     {
       name: 'the schema of a tool',
@@ -89,6 +90,7 @@ describe('parameters that the backend refuses', () => {
       isRefused: (sent: string) => sent.includes('image_url'),
       words: 'At most 0 image(s) may be provided in one prompt.',
       ignored: 'input.input_image',
+      isLarge: true,
     },
     {
       name: 'nothing of the caller, where a message of the assistant must come between',
@@ -105,42 +107,40 @@ describe('parameters that the backend refuses', () => {
       ignored: null,
     },
   ]) {
-    for (const isLarge of [false, true]) {
-      it(`are inside of ${isLarge ? 'large ' : ''}messages and tools: ${name}`, async () => {
-        backend.always(({ request, start, end }) => {
-          const refused = isRefused(JSON.stringify(request.body));
-          start(refused ? 422 : 200, { 'content-type': 'application/json' });
-          const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }];
-          end(JSON.stringify(refused ? { detail: [{ msg: words }] } : { choices }));
-        });
-        const other = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: dialect });
-        const input = [
-          { role: 'user', content: isLarge ? 'x'.repeat(2_200_000) : 'Hi' },
-          {
-            type: 'reasoning',
-            id: 'rs_68af',
-            summary: [{ type: 'summary_text', text: '**Looking**' }],
-            encrypted_content: 'gAAAA',
-          },
-          { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
-          { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: PIXEL }] },
-          { role: 'user', content: 'And?' },
-        ];
-        const tools = [
-          { type: 'function', name: 'look', strict: true },
-          { type: 'function', name: 'see' },
-        ];
-        for (const tries of [2, 3]) {
-          const reply = await other.create({ model: 'm', input, tools });
-          expect(reply.status).to.equal(200);
-          expect(reply.headers.get('x-ignored-parameters')).to.equal(ignored);
-          expect(backend.requests).to.have.length(tries);
-        }
-        await other.close();
-        const [, once, again] = backend.requests.map(({ body }) => body);
-        expect(again).to.deep.equal(once);
+    it(`are inside of ${isLarge ? 'large ' : ''}messages and tools: ${name}`, async () => {
+      backend.always(({ request, start, end }) => {
+        const refused = isRefused(JSON.stringify(request.body));
+        start(refused ? 422 : 200, { 'content-type': 'application/json' });
+        const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }];
+        end(JSON.stringify(refused ? { detail: [{ msg: words }] } : { choices }));
       });
-    }
+      const other = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: dialect });
+      const input = [
+        { role: 'user', content: isLarge ? 'x'.repeat(2_200_000) : 'Hi' },
+        {
+          type: 'reasoning',
+          id: 'rs_68af',
+          summary: [{ type: 'summary_text', text: '**Looking**' }],
+          encrypted_content: 'gAAAA',
+        },
+        { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: PIXEL }] },
+        { role: 'user', content: 'And?' },
+      ];
+      const tools = [
+        { type: 'function', name: 'look', strict: true },
+        { type: 'function', name: 'see' },
+      ];
+      for (const tries of [2, 3]) {
+        const reply = await other.create({ model: 'm', input, tools });
+        expect(reply.status).to.equal(200);
+        expect(reply.headers.get('x-ignored-parameters')).to.equal(ignored);
+        expect(backend.requests).to.have.length(tries);
+      }
+      await other.close();
+      const [, once, again] = backend.requests.map(({ body }) => body);
+      expect(again).to.deep.equal(once);
+    });
   }
 
   it('are inside of messages and tools of a conversation, which stays the beginning of each next turn', async () => {

@@ -21,6 +21,9 @@ const KEY = { 'idempotency-key': 'key-1' };
 
 const CROWD = runs(100).numRuns;
 
+/** A thread prepares what is large. A stream is asked for as JSON is, and a compaction offers no tools. */
+const LARGE = { json: [true], stream: [false], 'web socket': [false, true], compaction: [] } as const;
+
 describe('a repeated request', () => {
   useRealSockets();
 
@@ -45,9 +48,13 @@ describe('a repeated request', () => {
     caller = callerBy(kind, gateway.url);
   }
 
-  async function reopen(settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> {
+  /** As `open`, with records that outlive it. */
+  const openFile = (settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> =>
+    open({ DATABASE_URL: `file:${join(folder, 'gateway.db')}`, ...settings }, kind);
+
+  async function reopen(...options: Parameters<typeof openFile>): Promise<void> {
     await gateway.close();
-    await open({ DATABASE_URL: `file:${join(folder, 'gateway.db')}`, ...settings }, kind);
+    await openFile(...options);
   }
 
   /** Asks so many times with the same key. The backend answers when all but one have been told of the one. */
@@ -192,18 +199,15 @@ describe('a repeated request', () => {
       });
 
       it('after a restart of the gateway', async () => {
-        await open({}, kind);
-        await reopen({}, kind);
+        await openFile({}, kind);
         const requestId = await askOnce(answer());
         await reopen({}, kind);
         expect(await repeat(requestId)).to.equal('succeeded');
       });
 
-      // A compaction offers no tools.
-      for (const large of kind === 'compaction' ? [] : [false, true]) {
+      for (const large of LARGE[kind]) {
         it(`after a restart with settings that refuse it (large: ${large})`, async () => {
-          await open({}, kind);
-          await reopen({ HOSTED_TOOLS: 'drop' }, kind);
+          await openFile({ HOSTED_TOOLS: 'drop' }, kind);
           const input = 'x'.repeat(large ? 2 * 1024 * 1024 + 1 : 1);
           const withTool = { ...request, input, tools: [{ type: 'web_search' }] };
           backend.reply(answer());
@@ -249,7 +253,7 @@ describe('a repeated request', () => {
         expect(backend.requests.length).to.equal(5);
       });
 
-      it('of 50 simultaneous ones exactly one uses a key that a refusal has freed', async () => {
+      it(`of ${CROWD} simultaneous ones exactly one uses a key that a refusal has freed`, async () => {
         await open({}, kind);
         backend.reply({ json: { error: { message: 'slow down' } }, status: 429, headers: { 'retry-after': '0' } });
         const refused = await caller.create(request, { headers: KEY });
@@ -257,7 +261,7 @@ describe('a repeated request', () => {
         const freedId = refused.headers.get('x-request-id') ?? '';
         await refused.text();
 
-        const replies = await askAtOnce(50, request);
+        const replies = await askAtOnce(CROWD, request);
         const accepted = replies.filter(({ status }) => status === 200);
         expect(accepted.length).to.equal(1);
         await accepted[0]?.text();
@@ -378,8 +382,7 @@ describe('a repeated request', () => {
     const old = 'the-secret-of-before';
     const rotated = { GATEWAY_SECRET: 'the-secret-of-today', GATEWAY_SECRET_PREVIOUS: old };
     const request = { model: 'm', input: 'Hello' };
-    await open();
-    await reopen({ GATEWAY_SECRET: old });
+    await openFile({ GATEWAY_SECRET: old });
     backend.always(answer());
     const first = await caller.create(request, { headers: KEY });
     await first.text();
