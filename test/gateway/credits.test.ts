@@ -1,3 +1,3 @@
 import { describeCredits } from './credits-crowds.ts';
 
-describeCredits({ covered: 40, greedy: 20, mixed: 50 });
+describeCredits({ covered: 16, greedy: 8, mixed: 30 });

@@ -59,7 +59,7 @@ describe('keys in files', () => {
       },
     },
   ]) {
-    it(`answers every request of an hour in which a token changes each minute: ${name}`, async () => {
+    it(`answers every request of a quarter of an hour in which a token changes each minute: ${name}`, async () => {
       let valid: string[] = [];
       const rotate = (minute: number): void => {
         // The former token works for a moment more, as those of the clouds do.
@@ -76,7 +76,7 @@ describe('keys in files', () => {
       });
       await open({ API_KEYS: KEY, ...settings() });
       const statuses: number[] = [];
-      for (let minute = 1; minute <= 60; minute += 1) {
+      for (let minute = 1; minute <= 15; minute += 1) {
         rotate(minute);
         statuses.push((await create()).status);
         nowMs += 1000;
@@ -86,7 +86,7 @@ describe('keys in files', () => {
         statuses.push((await ask('/v1/chat/completions', chat)).status);
         nowMs += 59_000;
       }
-      expect(statuses).to.deep.equal(Array.from({ length: 180 }, () => 200));
+      expect(statuses).to.deep.equal(Array.from({ length: 45 }, () => 200));
     });
   }
 

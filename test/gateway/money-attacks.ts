@@ -12,7 +12,7 @@ import { callerBy } from '../records/web-socket-caller.ts';
 import { useStore, type EngineUnderTest } from '../store/conformance.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { pairsOf } from '../support/property.ts';
+import { pairsOf, runs } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived, until } from '../support/time.ts';
 
@@ -48,6 +48,8 @@ const MEDIA = {
 };
 const MODELS = { models: { m: { media: MEDIA } } };
 const PLENTY = 1_000_000_000;
+/** How many ask at once. */
+const CROWD = runs(50).numRuns;
 /** 40 kB, which are some ten thousand tokens. */
 const WORDS = 'some words '.repeat(4000);
 
@@ -112,21 +114,21 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
     }
 
     /** The record of the latest request with the key, once all have ended. */
-    async function recordOf(secret: string): Promise<RequestRecord> {
-      const caller = callerOf(gateway.url, secret);
-      let records: readonly RequestRecord[] = [];
+    async function recordOf({ secret, key }: IssuedKey): Promise<RequestRecord> {
       await until(async () => {
-        records = ((await (await caller.get('/api/v1/requests')).json()) as { data: RequestRecord[] }).data;
-        return records[0] !== undefined && records.every(({ status }) => status !== 'processing');
+        const records = (await store.list([key.keyId], { limit: 100 }))?.records ?? [];
+        return records.length > 0 && records.every(({ status }) => status !== 'processing');
       });
-      return records[0] ?? expect.fail('there is no record');
+      const listed = await callerOf(gateway.url, secret).get('/api/v1/requests');
+      const { data } = (await listed.json()) as { data: RequestRecord[] };
+      return data[0] ?? expect.fail('there is no record');
     }
 
-    async function run(way: Way, { secret }: IssuedKey, ask: Ask = {}): Promise<RequestRecord> {
-      const reply = await send(way, secret, ask);
+    async function run(way: Way, key: IssuedKey, ask: Ask = {}): Promise<RequestRecord> {
+      const reply = await send(way, key.secret, ask);
       expect(reply.status).to.equal(200);
       await reply.text();
-      return recordOf(secret);
+      return recordOf(key);
     }
 
     async function heldFor({ key }: IssuedKey): Promise<number> {
@@ -284,16 +286,16 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
             await answer('Hello', 'stop', counted)(stage);
           });
           const limits = { [isChat(way) ? 'max_tokens' : 'max_output_tokens']: 100 };
-          let undecided = 18;
+          let undecided = CROWD - 2;
           await Promise.all(
-            Array.from({ length: 20 }, async () => {
+            Array.from({ length: CROWD }, async () => {
               const reply = await send(way, key.secret, { part: image, fields: limits });
               if (reply.status === 402 && --undecided === 0) decided.resolve();
               await reply.text();
             }),
           );
           expect(backend.requests).to.have.lengthOf(2);
-          await recordOf(key.secret);
+          await recordOf(key);
           const left = (await store.findKey(key.key.keyId))?.balanceMicro;
           expect(left).to.equal(2 * 100 * 2);
         });
@@ -309,7 +311,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           const oneToken = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
           backend.always(answer('Hello'.repeat(100), 'stop', oneToken));
           await run(way, other, { words: WORDS });
-          for (let count = 0; count < 10; count += 1) {
+          for (let count = 0; count < 4; count += 1) {
             const unread = isChat(way) ? 'user' : 'unknown_padding';
             await run(way, attacker, { words: WORDS, fields: { [unread]: 'a'.repeat(100_000) } });
           }
@@ -345,7 +347,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
             });
             const reply = await send('chat completions as JSON', key.secret, { fields: { max_tokens: 50 } });
             expect(await reply.text()).to.equal(body);
-            const record = await recordOf(key.secret);
+            const record = await recordOf(key);
             expect(record.usage_estimated).to.equal(cost !== reported);
             expect(record.cost).to.be.within(cost, cost + 20);
           });
@@ -363,7 +365,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
         });
         const reply = await send('chat completions as a stream', key.secret, {});
         expect(await reply.text()).to.contain('some words some words');
-        const record = await recordOf(key.secret);
+        const record = await recordOf(key);
         expect(record.usage_estimated).to.equal(true);
         expect(record.cost).to.be.at.least(4096 * 10);
       });
@@ -394,7 +396,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           await reply;
           await allArrived();
           hasLeft.resolve();
-          const { status, usage_estimated, cost } = await recordOf(key.secret);
+          const { status, usage_estimated, cost } = await recordOf(key);
           expect({ status, usage_estimated, cost }).to.deep.equal({
             status: 'cancelled',
             usage_estimated: false,
@@ -424,7 +426,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           expect(answered).to.equal(202);
           hasLeft.resolve();
           await reply;
-          const { status, usage_estimated, cost } = await recordOf(key.secret);
+          const { status, usage_estimated, cost } = await recordOf(key);
           expect({ status, usage_estimated, cost }).to.deep.equal({
             status: 'cancelled',
             usage_estimated: false,
@@ -454,7 +456,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
       await allArrived();
       leaving.abort();
       await reply;
-      const record = await recordOf(key.secret);
+      const record = await recordOf(key);
       expect(record).to.include({ status: 'cancelled', usage_estimated: true });
       expect(record.cost).to.be.within((words.length / 4) * 10, (words.length / 4) * 10 + 50);
     });
@@ -488,7 +490,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           await asked.promise;
           leaving.abort();
           await reply;
-          const record = await recordOf(key.secret);
+          const record = await recordOf(key);
           expect(record).to.include({ status: 'cancelled', usage_estimated: true });
           expect(record.cost).to.be.within(guess * 0.8 * 10, guess * 1.25 * 10 + 100);
         });
@@ -534,14 +536,15 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           backend.reply(answerOf('cheap'));
           expect((await run(way, key)).cost).to.equal(11 * 2 + 7 * 10);
         });
+      }
 
-        for (const model of ['M', 'm:latest', 'M:8b', 'm-2026-01-01', 'library/m', 'host:5000/library/M:8b']) {
-          it(`of m when it writes ${model}: ${way}`, async () => {
-            const key = await gateway.issue({ creditsMicro: PLENTY });
-            backend.reply(answer());
-            expect((await run(way, key, { model })).cost).to.equal(11 * 2 + 7 * 10);
-          });
-        }
+      const names = ['M', 'm:latest', 'M:8b', 'm-2026-01-01', 'library/m', 'host:5000/library/M:8b'];
+      for (const [way, model] of pairsOf(WAYS, names)) {
+        it(`of m when it writes ${model}: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          expect((await run(way, key, { model })).cost).to.equal(11 * 2 + 7 * 10);
+        });
       }
     });
 
@@ -571,7 +574,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           await expectRefused(reply, 402, 'insufficient_credits', '');
         });
 
-        it(`where it names several limits, 50 times at once, with 6,000 tokens a minute: ${way}`, async () => {
+        it(`where it names several limits, ${CROWD} times at once, with 6,000 tokens a minute: ${way}`, async () => {
           const { secret } = await gateway.issue({ limits: { tokensPerMinute: 6000 } });
           const decided = Promise.withResolvers<void>();
           backend.always(async (stage) => {
@@ -581,9 +584,9 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           const limits = isChat(way)
             ? { max_tokens: 1, max_completion_tokens: 5000 }
             : { max_tokens: 1, [limit]: 5000 };
-          let undecided = 49;
+          let undecided = CROWD - 1;
           const statuses = await Promise.all(
-            Array.from({ length: 50 }, async () => {
+            Array.from({ length: CROWD }, async () => {
               const reply = await send(way, secret, { fields: limits });
               if (reply.status === 429 && --undecided === 0) decided.resolve();
               await reply.text();
@@ -591,7 +594,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
             }),
           );
           expect(statuses.filter((status) => status === 200)).to.have.lengthOf(1);
-          expect(statuses.filter((status) => status === 429)).to.have.lengthOf(49);
+          expect(statuses.filter((status) => status === 429)).to.have.lengthOf(CROWD - 1);
           expect(backend.requests.map(({ body }) => limitsIn(body))).to.deep.equal([{ max_tokens: 5000 }]);
         });
       }

@@ -171,18 +171,18 @@ describe('the prefix cache of a backend', () => {
     expect(await ask(keyed, 'complete')).to.include(BROKEN('instructions', 'client'));
   });
 
-  it('serves 32 agents from several replicas as well as from one with as much cache', async () => {
+  it('serves 16 agents from several replicas as well as from one with as much cache', async () => {
     const rates = new Map<number, number>();
-    for (const replicas of [1, 2, 4]) rates.set(replicas, await hitRateOf(replicas));
+    for (const replicas of [1, 4]) rates.set(replicas, await hitRateOf(replicas));
     const one = rates.get(1) ?? 0;
     expect(one).to.be.greaterThan(0.55);
     for (const [replicas, rate] of rates) expect(rate, `of ${replicas} replicas`).to.be.within(one - 0.02, one + 0.02);
   });
 
-  const AGENTS = 32;
+  const AGENTS = 16;
   const TURNS = 4;
   /** All conversations together take a third of them. */
-  const BLOCKS = 8192;
+  const BLOCKS = 4096;
 
   async function hitRateOf(replicas: number): Promise<number> {
     const backends = await Promise.all(Array.from({ length: replicas }, () => startScriptedBackend()));
