@@ -1,3 +1,3 @@
 import { goOnWith } from './histories.ts';
 
-goOnWith(100);
+goOnWith(60);

@@ -293,14 +293,14 @@ describe('/metrics', () => {
       await answer()(stage);
     });
     let last: Families = await scrape();
-    await Promise.all(Array.from({ length: 16 }, (_, worker) => work(worker)));
-    const families = await scrapeWhen(16 * 20);
+    await Promise.all(Array.from({ length: 8 }, (_, worker) => work(worker)));
+    const families = await scrapeWhen(8 * 12);
     expect(sumOf(families, 'gen_ai_server_request_duration_seconds_count')).to.equal(backend.requests.length - before);
     expect(sumOf(families, 'responses_gateway_requests_running', { endpoint: 'responses' })).to.equal(0);
     expect(sumOf(families, 'responses_gateway_requests_running', { endpoint: 'chat.completions' })).to.equal(0);
 
     async function work(worker: number): Promise<void> {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < 12; round++) {
         const isStream = (worker + round) % 2 === 0;
         await (await (worker % 4 === 0 ? chat(isStream) : caller.create({ ...REQUEST, stream: isStream }))).text();
         // One looks at the metrics while the others go on.

@@ -9,7 +9,7 @@ describe('/docs/api', () => {
   let gateway: TestGateway;
   let page: string;
 
-  beforeEach(async () => {
+  before(async () => {
     gateway = await openGateway({
       ADMIN_TOKEN: 'admin-token-of-this-test',
       DEFAULT_MODEL_ID: `best'<model>`,
@@ -18,7 +18,7 @@ describe('/docs/api', () => {
     page = await (await fetch(`${gateway.url}/docs/api`)).text();
   });
 
-  afterEach(() => gateway.close());
+  after(() => gateway.close());
 
   it('has a place for every operation and every schema, each name once', async () => {
     const { paths, components } = (await (await gateway.get('/openapi.json')).json()) as OpenApiDocument;

@@ -5,7 +5,7 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 describe('the console over HTTP', () => {
   let gateway: TestGateway;
 
-  beforeEach(async () => {
+  before(async () => {
     gateway = await openGateway({
       DEFAULT_MODEL_ID: 'best-model',
       PUBLIC_BASE_URL: 'https://gateway.example.com/',
@@ -13,7 +13,7 @@ describe('the console over HTTP', () => {
     });
   });
 
-  afterEach(() => gateway.close());
+  after(() => gateway.close());
 
   it('is a page that may load and ask nothing but this gateway, and cannot be framed', async () => {
     const reply = await fetch(`${gateway.url}/console/`);

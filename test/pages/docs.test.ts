@@ -11,11 +11,11 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 describe('/docs', () => {
   let gateway: TestGateway;
 
-  beforeEach(async () => {
+  before(async () => {
     gateway = await openGateway({ ALLOWED_HOSTS: 'gateway.example' });
   });
 
-  afterEach(() => gateway.close());
+  after(() => gateway.close());
 
   const show = async (path: string) => (await fetch(gateway.url + path)).text();
 
