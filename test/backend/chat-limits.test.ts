@@ -175,7 +175,7 @@ describe('the limits of the chat backend', () => {
       // Most of each chunk is what nobody asked for: an answer has an end before it is as long as what some kernels take.
       const chunk = { ...textChunk('x'), padding: 'x'.repeat(MIB / 4) };
       const held = kernelMayTake() + 16 * MIB;
-      const chunks = Math.ceil((2 * held) / chunk.padding.length);
+      const chunks = Math.ceil((held + 4 * MIB) / chunk.padding.length);
       scripted.reply(async ({ sse, end }) => {
         for (let sent = 0; sent < chunks; sent++) if (!(await sse(chunk))) return;
         end();

@@ -273,7 +273,8 @@ describe('a repeated chunk', () => {
     expect(finderAfter(VLLM)(` ${eventOf(VLLM)}`).chunk).to.equal(undefined);
   });
 
-  for (const length of [1, 11, 12, 13, 40]) {
+  // Of V8's own places in another text, the shortest has 13 characters.
+  for (const length of [1, 12, 13]) {
     it(`keeps nothing of its text but its words: ${length} characters`, () => {
       const find = finderAfter(VLLM);
       const kept: (ChatChunk | undefined)[] = [];

@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs';
 import { expect } from 'chai';
 import type { AdminKey } from '../../src/contract/operator-types.ts';
 import { connectStore } from '../../src/store/open.ts';
@@ -10,17 +11,19 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12, 30);
 
 /** Every list as CSV and as JSON Lines. */
 describe('the lists for other programs', () => {
+  /** What each test has a copy of. */
+  let scene: Workshop;
   let shop: Workshop;
   let env: Readonly<Record<string, string>>;
   let key: AdminKey;
 
-  beforeEach(async () => {
-    shop = makeWorkshop();
-    env = { DATABASE_URL: `file:${shop.file}`, GATEWAY_SECRET: 'gateway-secret-canary', AUTH_MODE: 'managed' };
+  before(async () => {
+    scene = makeWorkshop();
+    env = envOf(scene);
     await cli('db migrate');
     await cli('groups create --name research --credits 5 --rpm 60');
     key = JSON.parse((await cli('keys create --name alice --group research --credits 10 --json')).stdout);
-    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    const store = await connectStore({ databaseUrl: `file:${scene.file}`, clock: () => NOW_MS });
     for (const model of ['=cmd', 'm']) {
       const draft = newDraft({ caller: [key.id], model, createdAtMs: NOW_MS, hold: newHold(key.id, 0) });
       await store.accept(draft);
@@ -28,7 +31,18 @@ describe('the lists for other programs', () => {
     }
     await store.close();
   });
+  after(() => scene.clear());
+
+  beforeEach(() => {
+    shop = makeWorkshop();
+    cpSync(scene.folder, shop.folder, { recursive: true });
+    env = envOf(shop);
+  });
   afterEach(() => shop.clear());
+
+  function envOf({ file }: Workshop): Readonly<Record<string, string>> {
+    return { DATABASE_URL: `file:${file}`, GATEWAY_SECRET: 'gateway-secret-canary', AUTH_MODE: 'managed' };
+  }
 
   function cli(line: string): Promise<Printed> {
     return run(line, { env, nowMs: () => NOW_MS + 60_000 });

@@ -284,7 +284,7 @@ describe('createMetrics', () => {
   });
 
   it('names the first hundred groups, and shows of the others the one that has used the most', async () => {
-    for (let at = 0; at < 10_000; at += 1) tell({ group: `group ${at}` });
+    for (let at = 0; at < 1000; at += 1) tell({ group: `group ${at}` });
     expect(await shown('responses_gateway_group_requests_total')).to.have.length(101);
     readings = {
       ...readings,
@@ -352,10 +352,10 @@ describe('createMetrics', () => {
     expect(sumOf(readExposition(await other.show()), 'gen_ai_server_request_duration_seconds_count')).to.equal(0);
   });
 
-  it('names the first fifty models that have answered, and no other of ten thousand', async () => {
+  it('names the first fifty models that have answered, and no other of a thousand', async () => {
     for (let index = 0; index < 100; index++)
       tell({ model: `failed-${index}`, backend: 'asked' }, { outcome: 'failed' });
-    for (let index = 0; index < 10_000; index++) tell({ model: `model-${index}` });
+    for (let index = 0; index < 1000; index++) tell({ model: `model-${index}` });
     tell({ model: 'model-7', backend: 'asked' }, { outcome: 'failed' });
     tell({ model: undefined });
     const families = await scrape();
@@ -363,7 +363,7 @@ describe('createMetrics', () => {
     const named = new Set(families.get('responses_gateway_tokens_total')?.samples.map(({ labels }) => labels['model']));
     expect(named).to.have.length(52);
     expect(named).to.include('model-49').and.to.include('unknown').and.not.to.include('model-50');
-    expect(sumOf(families, name, { gen_ai_request_model: 'other' })).to.equal(10_050);
+    expect(sumOf(families, name, { gen_ai_request_model: 'other' })).to.equal(1050);
     expect(sumOf(families, name, { gen_ai_request_model: 'model-7' })).to.equal(2);
   });
 

@@ -10,6 +10,7 @@ import { validateCreateResponse } from '../../../src/requests/preparation/valida
 import type { CreateResponse, KnownItem, ToolParam } from '../../../src/contract/types.ts';
 import { expectLonger } from '../../support/chat-prefix.ts';
 import { chunkOf, openMachine } from '../../support/machine.ts';
+import { pairsOf } from '../../support/property.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 
 interface Turn {
@@ -274,14 +275,19 @@ const NAMES = Object.keys(DIALECTS) as DialectName[];
 const BEGINNING: readonly Turn[] = [{ adds: [developer('You help.'), developer('Kindly.'), user('Hi.')] }];
 const END: readonly Turn[] = [{ adds: [user('Thanks.')] }, { adds: [user('Bye.')] }];
 
-describe('the chat request of a turn is a prefix of that of the next one', () => {
-  for (const form of ['stream', 'JSON'] as const) {
-    for (const [name, turns] of [...Object.entries(KINDS), ...Object.entries(MEETINGS)]) {
-      it(`with ${name}, by ${form}`, () => {
-        for (const dialect of NAMES) expectPrefixes(turns, { dialect, form });
-      });
-    }
+const FORMS = ['stream', 'JSON'] as const;
 
+describe('the chat request of a turn is a prefix of that of the next one', () => {
+  const rows = Object.entries({ ...KINDS, ...MEETINGS }).flatMap(([name, turns]) =>
+    FORMS.map((form) => ({ name, turns, form })),
+  );
+  for (const [{ name, turns, form }, pairs] of Map.groupBy(pairsOf(NAMES, rows), ([, row]) => row)) {
+    it(`with ${name}, by ${form}`, () => {
+      for (const [dialect] of pairs) expectPrefixes(turns, { dialect, form });
+    });
+  }
+
+  for (const form of FORMS) {
     it(`with a summary of ours, by ${form}`, () => {
       const compacted: Turn = { adds: [{ type: 'compaction', encrypted_content: 'S' }, user('Go on.')] };
       for (const dialect of NAMES)

@@ -42,12 +42,9 @@ describe('SQLite', () => {
   const inFile = { makeDatabase: () => `file:${folder}/gateway.db`, isShared: true, empty };
   describeStore('in a file', inFile);
   describeKeys('in a file', inFile);
-  describeCharges('in a file', inFile);
   describeGroups('in a file', inFile);
   describeAlerts('in a file', inFile);
-  describeUsage('in a file', inFile);
   describeRequestStats('in a file', inFile);
-  describeFunds('in a file', inFile);
   describeRates('in a file', inFile);
 
   function empty(): void {
