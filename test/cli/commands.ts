@@ -87,7 +87,7 @@ export async function openCommandScene(): Promise<CommandScene> {
   writeFileSync(join(folder, 'teams.csv'), 'name\nbob\n');
   writeFileSync(env.PRICES_FILE, '{"currency": "USD", "models": {"m": {"input": "1", "output": "2"}}}');
   await run('db migrate', { env });
-  const store = await connectStore({ databaseUrl: env.DATABASE_URL });
+  const store = await connectStore({ databaseUrl: env.DATABASE_URL, isInline: true });
   await store.accept(newDraft({ requestId: REQUEST_ID }));
   await store.close();
   return {

@@ -1,7 +1,6 @@
 import { cpSync } from 'node:fs';
 import { expect } from 'chai';
 import type { AdminKey } from '../../src/contract/operator-types.ts';
-import { connectStore } from '../../src/store/open.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { newDraft, newOutcome } from '../support/records.ts';
@@ -23,7 +22,7 @@ describe('the lists for other programs', () => {
     await cli('db migrate');
     await cli('groups create --name research --credits 5 --rpm 60');
     key = JSON.parse((await cli('keys create --name alice --group research --credits 10 --json')).stdout);
-    const store = await connectStore({ databaseUrl: `file:${scene.file}`, clock: () => NOW_MS });
+    const store = await scene.open({ clock: () => NOW_MS });
     for (const model of ['=cmd', 'm']) {
       const draft = newDraft({ caller: [key.id], model, createdAtMs: NOW_MS, hold: newHold(key.id, 0) });
       await store.accept(draft);
@@ -107,7 +106,7 @@ describe('the lists for other programs', () => {
   });
 
   it('sum what the prefix cache of each backend served', async () => {
-    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    const store = await shop.open({ clock: () => NOW_MS });
     const hour = Math.floor(NOW_MS / 3_600_000);
     const counted = { caller: 'a caller', groupId: null, hour, counts: { 'input:gpu-b': 1000, 'cached:gpu-b': 600 } };
     const more = {
@@ -161,7 +160,7 @@ describe('the lists for other programs', () => {
   }
 
   it('are whole, also where a page is shorter', async () => {
-    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    const store = await shop.open({ clock: () => NOW_MS });
     await store.createKeys(Array.from({ length: 120 }, () => newKeyDraft()));
     for (let at = 0; at < 120; at += 1) {
       await store.accept(newDraft({ caller: [key.id], createdAtMs: NOW_MS }));

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type { AdminGroup, AdminKey } from '../../src/contract/operator-types.ts';
-import { connectStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/core/books/store.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newHold } from '../support/keys.ts';
@@ -31,7 +30,7 @@ describe('groups', () => {
   }
 
   async function inStore(use: (store: Store) => Promise<void>): Promise<void> {
-    const store = await connectStore({ databaseUrl: `file:${shop.file}`, clock: () => NOW_MS });
+    const store = await shop.open({ clock: () => NOW_MS });
     try {
       await use(store);
     } finally {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AdminKey, IssuedKey } from '../../src/contract/operator-types.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import { connectStore } from '../../src/store/open.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
@@ -67,7 +66,7 @@ describe('keys import', () => {
     expect(statSync(out).mode & 0o777).to.equal(0o600);
     const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
     expect(lines[0]).to.equal('name,secret,id');
-    const store = await connectStore({ databaseUrl: `file:${shop.file}` });
+    const store = await shop.open();
     for (const line of lines.slice(1)) {
       const [name, secret = '', id] = line.split(',');
       const found = await store.findKeyByHash(createIdentities(GATEWAY_SECRET, null).keySecret(secret));

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { createIdentities } from '../../src/identity/identities.ts';
-import { connectStore } from '../../src/store/open.ts';
 import type { AdminKey, IssuedKey } from '../../src/contract/operator-types.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newKeyDraft } from '../support/keys.ts';
@@ -54,7 +53,7 @@ describe('keys', () => {
         .not.to.contain(secret)
         .and.not.to.contain(hash[0]);
     }
-    const store = await connectStore({ databaseUrl: `file:${shop.file}` });
+    const store = await shop.open();
     const found = await store.findKeyByHash(hash);
     await store.close();
     expect(found).to.include({ name: 'alice', prefix: secret.slice(0, 10) });

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
@@ -17,12 +16,9 @@ describe('requests', () => {
   beforeEach(async () => {
     shop = makeWorkshop();
     env = { DATABASE_URL: `file:${shop.file}` };
-    store = await connectStore({ databaseUrl: `file:${shop.file}` });
+    store = await shop.open();
   });
-  afterEach(async () => {
-    await store.close();
-    await shop.clear();
-  });
+  afterEach(() => shop.clear());
 
   async function accept(overrides: Partial<RecordDraft> = {}): Promise<RecordDraft> {
     const draft = newDraft({ caller: [CALLER], createdAtMs: CREATED_AT_MS, ...overrides });

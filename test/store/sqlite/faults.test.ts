@@ -15,7 +15,7 @@ describe('the store on SQLite in trouble', () => {
 
   beforeEach(async () => {
     shop = makeWorkshop();
-    store = await shop.open({ isInline: false });
+    store = await shop.open();
     await store.accept(running);
   });
   afterEach(() => shop.clear());
@@ -104,6 +104,9 @@ describe('the store on SQLite in trouble', () => {
   describe('that somebody else has locked', () => {
     let unlock: () => void;
 
+    beforeEach(async () => {
+      store = await shop.open({ isInline: false });
+    });
     afterEach(() => unlock());
 
     it('waits for it, and shows meanwhile what is there', async () => {

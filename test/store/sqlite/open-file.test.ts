@@ -13,21 +13,11 @@ describe('a database file', () => {
   const running = newDraft();
   let shop: Workshop;
   let store: SqliteStore;
-  let threads: Worker[];
 
   beforeEach(async () => {
-    threads = [];
     shop = makeWorkshop();
-    store = await shop.open({
-      isInline: false,
-      // The end of a request waits for the database so long.
-      limits: { keptWithinMs: 100, closeWithinMs: 100 },
-      startWorker(file, options) {
-        const thread = new Worker(file, options);
-        threads.push(thread);
-        return thread;
-      },
-    });
+    // The end of a request waits for the database so long.
+    store = await shop.open({ limits: { keptWithinMs: 100, closeWithinMs: 100 } });
     await store.accept(running);
   });
   afterEach(() => shop.clear());
@@ -81,23 +71,39 @@ describe('a database file', () => {
     check();
   });
 
-  it('that was deleted is not made again by a thread that is started again', async () => {
-    rmSync(shop.file);
-    await threads[0]?.terminate();
-    expect(await failureCode(store.accept(newDraft()))).to.equal('store_unavailable');
-    await until(() => threads.length > 2);
-    expect(await failureCode(store.accept(newDraft()))).to.equal('store_unavailable');
-    expect(existsSync(shop.file)).to.equal(false);
-  });
+  describe('whose thread is started again', () => {
+    let threads: Worker[];
 
-  it('that was replaced is not taken for the former one by a thread that is started again', async () => {
-    const other = makeWorkshop();
-    await (await other.open()).close();
-    renameSync(other.file, shop.file);
-    await threads[0]?.terminate();
-    await until(() => threads.length > 2);
-    expect(await failureCode(store.accept(newKeyedDraft()))).to.equal('store_unavailable');
-    await other.clear();
+    beforeEach(async () => {
+      threads = [];
+      store = await shop.open({
+        limits: { keptWithinMs: 100, closeWithinMs: 100 },
+        startWorker(file, options) {
+          const thread = new Worker(file, options);
+          threads.push(thread);
+          return thread;
+        },
+      });
+    });
+
+    it('is not made again when it was deleted', async () => {
+      rmSync(shop.file);
+      await threads[0]?.terminate();
+      expect(await failureCode(store.accept(newDraft()))).to.equal('store_unavailable');
+      await until(() => threads.length > 2);
+      expect(await failureCode(store.accept(newDraft()))).to.equal('store_unavailable');
+      expect(existsSync(shop.file)).to.equal(false);
+    });
+
+    it('is not taken for the former one when it was replaced', async () => {
+      const other = makeWorkshop();
+      await (await other.open()).close();
+      renameSync(other.file, shop.file);
+      await threads[0]?.terminate();
+      await until(() => threads.length > 2);
+      expect(await failureCode(store.accept(newKeyedDraft()))).to.equal('store_unavailable');
+      await other.clear();
+    });
   });
 
   it('serves again when the same file is put back, with what waited for it', async () => {
