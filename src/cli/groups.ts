@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { OfGroups } from '../admin/administration.ts';
 import type { AdminGroup } from '../contract/operator-types.ts';
+import { WHOLE_GATEWAY } from '../core/ids.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_FIELDS, addAccountCommands, describeAccount, type Described } from './accounts.ts';
 import { fieldsNamed, type Field } from './export.ts';
 import { formatCount } from './format.ts';
@@ -68,17 +69,17 @@ const HELP = {
 } as const;
 
 function describe(group: AdminGroup, currency: string | undefined): readonly Described[] {
-  return [
-    ['id', group.id],
-    ['name', group.name],
-    ['keys', formatCount(group.keys)],
-    ...describeAccount(group, currency),
-  ];
+  return [['id', group.id], ['name', group.name], ['keys', countKeys(group)], ...describeAccount(group, currency)];
+}
+
+/** No key is a member of the whole gateway, which has every key. */
+function countKeys({ id, keys }: AdminGroup): string {
+  return id === WHOLE_GATEWAY ? 'all' : formatCount(keys);
 }
 
 const COLUMNS: readonly Column<AdminGroup>[] = [
   { title: 'NAME', of: ({ name }) => name },
-  { title: 'KEYS', of: ({ keys }) => formatCount(keys), align: 'right' },
+  { title: 'KEYS', of: countKeys, align: 'right' },
   ...ACCOUNT_COLUMNS,
 ];
 

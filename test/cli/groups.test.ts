@@ -67,6 +67,13 @@ describe('groups', () => {
     expect((await cli('groups show research')).stderr).to.equal('There is no group with this id or name.\n');
   });
 
+  it('have all keys where they are the whole gateway', async () => {
+    await json('keys create --name alice');
+    const { stdout } = await run(['groups', 'create', '--name', 'whole gateway'], { env });
+    expect(stdout).to.match(/^keys +all$/m);
+    expect((await cli('groups list')).stdout).to.match(/^whole gateway +all +active /m);
+  });
+
   it('have keys, which can be made in them, moved and listed', async () => {
     const { id } = await json<AdminGroup>('groups create --name research');
     const key = await json<AdminKey>('keys create --name alice --group research');
