@@ -93,6 +93,15 @@ describe('the name of the package', () => {
 });
 
 describe('names in README and the guides together', () => {
+  it('are those of messages, where a heading of the troubleshooting quotes one', () => {
+    const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((file) =>
+      codeOf(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    const quoted = [...ALL.matchAll(/^### .*"([^"]+)"$/gm)].map(([, message = '']) => message);
+    expect(quoted).not.to.deep.equal([]);
+    expect(quoted.filter((message) => !sources.some((source) => source.includes(message)))).to.deep.equal([]);
+  });
+
   it('are those of all errors, with the status that each has', () => {
     const rows = [...ALL.matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|$/gm)];
     const shown = rows.flatMap(([, status = '', codes = '']) =>
@@ -112,3 +121,8 @@ describe('names in README and the guides together', () => {
     for (const { name, version } of HEAVY_CLIENTS) expect(ALL.replaceAll('\n', ' ')).to.include(`${name} ${version}`);
   });
 });
+
+/** Without the lines of its comments. */
+function codeOf(source: string): string {
+  return source.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '');
+}
