@@ -69,7 +69,7 @@ export type InputKind = 'text' | 'image' | 'audio' | 'file';
  */
 export type Operate = Landing | Health | Readiness;
 /**
- * Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).
+ * What checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues, with models, limits and credits (managed).
  */
 export type AuthMode = 'passthrough' | 'static' | 'managed';
 /**
@@ -77,15 +77,15 @@ export type AuthMode = 'passthrough' | 'static' | 'managed';
  */
 export type HostedToolsPolicy = 'drop' | 'reject';
 /**
- * What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.
+ * What happens to items of the input that no model can use: keep leaves them out and names them in the x-dropped-items header, reject refuses the request.
  */
 export type HistoryPolicy = 'keep' | 'reject';
 /**
- * Which URLs of images, files and audio a request may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
+ * Which URLs of images, files and audio a request may have, since the backend fetches them: any, public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
  */
 export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
 /**
- * How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.
+ * How the reasoning of the backend is shown: as summary, as content, or hidden (sealed, if the backend takes it back).
  */
 export type ReasoningOutput = 'summary' | 'content' | 'hidden';
 /**
@@ -93,7 +93,7 @@ export type ReasoningOutput = 'summary' | 'content' | 'hidden';
  */
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 /**
- * How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.
+ * How log lines are written: pretty for people, json for programs; auto is pretty in a terminal, and json elsewhere and with NODE_ENV=production.
  */
 export type LogFormat = 'auto' | 'json' | 'pretty';
 /**
@@ -1188,7 +1188,7 @@ export interface ModelPrice {
  */
 export interface Settings {
   /**
-   * The address to listen on. Other machines can reach every address that is not a loopback address.
+   * The address to listen on, which other machines can reach unless it is a loopback address.
    */
   HOST: string;
   /**
@@ -1196,55 +1196,55 @@ export interface Settings {
    */
   PORT: number;
   /**
-   * The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.
+   * The address under which clients reach the gateway, for the links in its replies. Without it they use the address of the request.
    */
   PUBLIC_BASE_URL?: string;
   /**
-   * Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).
+   * Names in the Host header that are served beside the local ones while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Others could come from web pages (DNS rebinding).
    *
    * @maxItems 1000
    */
   ALLOWED_HOSTS: string[];
   /**
-   * The proxies in front that are trusted for the address and the host of the caller: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is trusted.
+   * The proxies in front whose word counts for the address and the host of the caller: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). 0 trusts none.
    */
   TRUST_PROXY: string;
   /**
-   * The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.
+   * The origins of web pages that may call the gateway, separated by commas. * allows all. Browsers send no cookies with such calls.
    *
    * @maxItems 1000
    */
   CORS_ORIGINS: string[];
   /**
-   * The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.
+   * The base URL of the chat completions backend, with its /v1. Without it a demo backend answers, on loopback only.
    */
   UPSTREAM_BASE_URL?: string;
   /**
-   * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in. UPSTREAM_API_KEY_FILE is read again while the gateway runs, so the key may change.
+   * The key that the gateway sends to the backend. Refused with AUTH_MODE=passthrough, where it would let every stranger in. UPSTREAM_API_KEY_FILE is read again while the gateway runs.
    */
   UPSTREAM_API_KEY?: string;
   /**
-   * Further headers for each request to the backend, as a JSON object. In a value ${NAME} stands for a variable of the environment, and ${file:PATH} for the content of a file, which is read again while the gateway runs.
+   * Further headers for each request to the backend, as a JSON object. In a value ${NAME} is a variable of the environment, and ${file:PATH} the content of a file, which is read again while the gateway runs.
    */
   UPSTREAM_HEADERS?: Readonly<Record<string, string>>;
   /**
-   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
+   * The kind of backend: one of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes. Kinds differ in the name of the token limit, the field for reasoning and the order of messages.
    */
   UPSTREAM_DIALECT: string;
   /**
-   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on backends shows it. SIGHUP reads it again.
+   * A JSON file with several backends, instead of UPSTREAM_BASE_URL: see the guide on backends. SIGHUP reads it again.
    */
   BACKENDS_FILE?: string;
   /**
-   * A JSON file with your own kinds of backends. Each one extends a built-in kind.
+   * A JSON file with your own kinds of backends, each of which extends a built-in kind.
    */
   DIALECTS_FILE?: string;
   /**
-   * Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.
+   * Other names for models, as a JSON object, on both endpoints and in /models.
    */
   MODEL_ALIASES: Readonly<Record<string, string>>;
   /**
-   * A JSON file with defaults and overrides of parameters for each model, what the model takes and how many tokens its media count, as the guide on backends shows it. SIGHUP reads it again.
+   * A JSON file with defaults and overrides of parameters for each model, what it takes and how many tokens its media count: see the guide on backends. SIGHUP reads it again.
    */
   MODELS_FILE?: string;
   /**
@@ -1252,7 +1252,7 @@ export interface Settings {
    */
   DEFAULT_MODEL_ID?: string;
   /**
-   * More paths that are passed on to the backend unchanged, with everything below them, separated by commas.
+   * Paths that are passed on to the backend unchanged, with everything below them, separated by commas.
    *
    * @maxItems 64
    */
@@ -1265,19 +1265,19 @@ export interface Settings {
    */
   API_KEYS: string[];
   /**
-   * The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.
+   * The bearer token of the admin API at /admin/v1 and of the operator's console, which exist only with it. At least 16 characters.
    */
   ADMIN_TOKEN?: string;
   /**
-   * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
+   * A JSON file with the prices of the models: see the guide on managed keys. SIGHUP reads it again.
    */
   PRICES_FILE?: string;
   /**
-   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
+   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend gets this limit, which cuts off longer answers.
    */
   DEFAULT_MAX_OUTPUT_TOKENS: number;
   /**
-   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.
+   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 they take the record for a response without text.
    */
   DUPLICATE_STATUS: 409 | 200 | 202;
   /**
@@ -1285,27 +1285,27 @@ export interface Settings {
    */
   DATABASE_URL: string;
   /**
-   * The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.
+   * The number of processes that share the port. More than one per core does not help.
    */
   WORKERS: number;
   /**
-   * The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.
+   * The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database; PostgreSQL needs it, the same for all gateways. A start with another secret than that of the database is refused.
    */
   GATEWAY_SECRET?: string;
   /**
-   * The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.
+   * The former secret, while you change it, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.
    */
   GATEWAY_SECRET_PREVIOUS?: string;
   /**
-   * How long a record is kept after its request has ended, in days.
+   * How long a record is kept after its request has ended.
    */
   RECORD_RETENTION_DAYS: number;
   /**
-   * How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.
+   * How long requests are still taken after SIGTERM, while /readyz is 503. Set it to what a load balancer needs to notice, such as 5000.
    */
   DRAIN_DELAY_MS: number;
   /**
-   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
+   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS.
    */
   DRAIN_TIMEOUT_MS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
@@ -1313,43 +1313,43 @@ export interface Settings {
   IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;
   /**
-   * The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.
+   * The model that writes the summaries of compactions, by the name that callers use, instead of the model of the request.
    */
   COMPACTION_MODEL?: string;
   /**
-   * How long this process remembers a response and its items, for clients that continue it by previous_response_id or refer to its items (item_reference), in seconds. They are in memory only, each for its own caller. 0 remembers nothing. It needs WORKERS=1, since another process does not know them.
+   * How long this process remembers a response and its items, for clients that continue it by previous_response_id or item_reference. They are in memory only, each for its own caller. It needs WORKERS=1.
    */
   ITEM_MEMORY_TTL_S: number;
   /**
-   * The largest request body after decompression, in bytes.
+   * The largest request body after decompression.
    */
   MAX_BODY_BYTES: number;
   /**
-   * The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.
+   * The most bytes of the bodies of all running requests together, after decompression, with the answers of clients that do not read. A request beyond it gets 503 server_overloaded.
    */
   MAX_BODY_BYTES_IN_FLIGHT: number;
   /**
-   * The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.
+   * The most requests that may run at once, three quarters of them of one caller. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.
    */
   MAX_CONCURRENT_REQUESTS: number;
   /**
-   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on guarantees and limits describes.
+   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent: see the guide on guarantees and limits.
    */
   CALLER_SHARE: number;
   /**
-   * The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.
+   * The most WebSockets that may be open at once. A handshake beyond it gets 503 with Retry-After.
    */
   MAX_WEBSOCKETS: number;
   /**
-   * How long a connection to the backend may take, in milliseconds.
+   * How long a connection to the backend may take.
    */
   CONNECT_TIMEOUT_MS: number;
   /**
-   * How long the backend may take to begin its answer, in milliseconds.
+   * How long the backend may take to begin its answer.
    */
   FIRST_BYTE_TIMEOUT_MS: number;
   /**
-   * How long the backend may be silent in the middle of its answer, in milliseconds.
+   * How long the backend may be silent in the middle of its answer.
    */
   IDLE_TIMEOUT_MS: number;
   LOG_LEVEL: LogLevel;
@@ -1359,11 +1359,11 @@ export interface Settings {
    */
   METRICS_TOKEN?: string;
   /**
-   * A TCP port that serves /metrics alone; they are then not served beside the API. It is opened on HOST with METRICS_TOKEN, and on 127.0.0.1 without it. 0 takes any free port.
+   * A TCP port that serves /metrics, which is then not served beside the API: on HOST with METRICS_TOKEN, on 127.0.0.1 without it. 0 takes any free port.
    */
   METRICS_PORT?: number;
   /**
-   * Where alerts are posted, as the guide on operation says: https:// anywhere, or http:// to a private address.
+   * Where alerts are posted: https:// anywhere, or http:// to a private address. See the guide on operation.
    */
   ALERT_WEBHOOK_URL?: string;
   /**

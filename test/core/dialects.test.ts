@@ -220,7 +220,7 @@ describe('DIALECTS', () => {
   it('are those that an own dialect can extend, and that the settings name', () => {
     expect(dialects.$defs.OwnDialect.properties.extends.enum).to.deep.equal(Object.keys(DIALECTS));
     const { description } = settings.properties.UPSTREAM_DIALECT;
-    expect(/One of (.*), or one/.exec(description)?.[1]?.split(', ')).to.deep.equal(Object.keys(DIALECTS));
+    expect(/one of (.*), or one/.exec(description)?.[1]?.split(', ')).to.deep.equal(Object.keys(DIALECTS));
   });
 
   for (const name of names) {

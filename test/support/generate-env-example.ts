@@ -5,7 +5,7 @@ import settings from '../../schemas/settings.json' with { type: 'json' };
 export const ENV_EXAMPLE_PATH = join(import.meta.dirname, '../../.env.example');
 
 const HEAD = `# Made from schemas/settings.json by \`npm run types\`. Copy it to .env, which npm start reads, and take away the # of
-# the settings to change. The value after each = is the default; where there is none, the setting is absent.
+# the settings to change. The value after each = is the default. src/docs/settings.md says more of each.
 # Put a value that holds a # or begins with a quote in single quotes. NAME_FILE may name a file with the value of NAME, for
 # every secret and for DATABASE_URL, ALERT_WEBHOOK_URL and MODEL_ALIASES.
 `;
@@ -22,15 +22,21 @@ export interface Property {
   readonly writeOnly?: boolean;
 }
 
-/** The text of `.env.example`: every setting with what it means, what it may be and its default, commented out. */
+/** The text of `.env.example`: every setting with what it is, what it may be and its default, commented out. */
 export function generateEnvExample(): string {
   const entries: [string, Property][] = Object.entries(settings.properties);
   return [HEAD, ...entries.map(([name, property]) => describe(name, property))].join('\n');
 }
 
 function describe(name: string, property: Property): string {
-  const comment = [...wrap(`${property.description} ${choices(property)}`.trim(), 117), ...examplesOf(property)];
+  const text = `${firstSentenceOf(property.description)} ${choices(property)}`.trim();
+  const comment = [...wrap(text, 117), ...examplesOf(property)];
   return [...comment.map((line) => `# ${line}`), `#${name}=${toText(property.default)}`, ''].join('\n');
+}
+
+/** The others are in the guide on settings alone. */
+function firstSentenceOf(text: string): string {
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 
 function choices({ enum: values, minimum, maximum }: Property): string {

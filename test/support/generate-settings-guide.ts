@@ -11,9 +11,9 @@ Every setting of the gateway, with its default and its meaning.
 
 <!-- Made from schemas/settings.json by \`npm run types\`. Not to be edited. -->
 
-Set them in the environment or in a \`.env\` file in the folder where the gateway starts. The environment wins over the file.
-A wrong value stops the start with one line for each. A misspelt name gets a warning and is ignored. \`./gateway config\`
-shows every value and where it comes from, and hides secrets. [\`.env.example\`](../../.env.example) has the same settings to copy.
+Set them in the environment or in a \`.env\` file in the folder where the gateway starts; the environment wins. A wrong value stops
+the start with one line for each. A misspelt name gets a warning and is ignored. \`./gateway config\` shows every value and
+where it comes from, and hides secrets. [\`.env.example\`](../../.env.example) has the same settings to copy.
 
 \`NAME_FILE\` names a file with the value of \`NAME\`, for every secret and for \`DATABASE_URL\`, \`ALERT_WEBHOOK_URL\` and
 \`MODEL_ALIASES\`: \`GATEWAY_SECRET_FILE=/run/secrets/gateway-secret\`.
