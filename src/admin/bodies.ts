@@ -1,3 +1,4 @@
+import type { ValidateFunction } from 'ajv';
 import adminSchema from '../../schemas/admin.json' with { type: 'json' };
 import keySchema from '../../schemas/key.json' with { type: 'json' };
 import pricesSchema from '../../schemas/prices.json' with { type: 'json' };
@@ -21,15 +22,15 @@ const ajv = lazily(() =>
 );
 
 /** Each returns its body. The ApiError names the wrong field and never quotes its value. */
-export const checkCreateKey = toCheck<CreateKey>('CreateKey');
-export const checkUpdateKey = toCheck<UpdateKey>('UpdateKey');
-export const checkCreateGroup = toCheck<CreateGroup>('CreateGroup');
-export const checkUpdateGroup = toCheck<UpdateGroup>('UpdateGroup');
-export const checkRotateKey = toCheck<RotateKey>('RotateKey');
-export const checkCreditKey = toCheck<CreditKey>('CreditKey');
+export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
+export const checkUpdateKey = toCheck(() => ajv().compile<UpdateKey>({ $ref: 'admin.json#/$defs/UpdateKey' }));
+export const checkCreateGroup = toCheck(() => ajv().compile<CreateGroup>({ $ref: 'admin.json#/$defs/CreateGroup' }));
+export const checkUpdateGroup = toCheck(() => ajv().compile<UpdateGroup>({ $ref: 'admin.json#/$defs/UpdateGroup' }));
+export const checkRotateKey = toCheck(() => ajv().compile<RotateKey>({ $ref: 'admin.json#/$defs/RotateKey' }));
+export const checkCreditKey = toCheck(() => ajv().compile<CreditKey>({ $ref: 'admin.json#/$defs/CreditKey' }));
 
-function toCheck<Body>(name: string): (body: unknown) => Body {
-  const compiled = lazily(() => ajv().compile<Body>({ $ref: `admin.json#/$defs/${name}` }));
+function toCheck<Body>(compile: () => ValidateFunction<Body>): (body: unknown) => Body {
+  const compiled = lazily(compile);
   return (body) => {
     const hasShape = compiled();
     if (hasShape(body)) return body;

@@ -207,10 +207,10 @@ describe('createHttpServer', () => {
   it('needs no timer for a reply that the system takes at once', async () => {
     const { setInterval: start } = globalThis;
     const timers: unknown[] = [];
-    globalThis.setInterval = ((run: () => void, ms?: number) => {
+    globalThis.setInterval = (run: () => void, ms?: number) => {
       timers.push(ms);
       return start(run, ms);
-    }) as typeof setInterval;
+    };
     try {
       const socket = connect(port, '127.0.0.1');
       socket.write(requestFor('/', 'a'));
