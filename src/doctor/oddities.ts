@@ -45,14 +45,14 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     name: 'no role in any delta',
     dialects: { llamacpp: RECORDED },
     others: 'GPUStack, recorded',
-    reading: 'All that comes is of the assistant.',
+    reading: 'Everything is of the assistant.',
     isIn: ({ isStream, deltas }) => isStream && deltas.length > 0 && deltas.every(({ role }) => role === undefined),
   },
   {
     name: 'chunks without a choice',
     dialects: { azure: RECORDED, openai: RECORDED },
     others: 'for content filters and padding',
-    reading: 'They are passed over.',
+    reading: 'They are skipped.',
     isIn: ({ isStream, chunks }) =>
       isStream && chunks.some((chunk) => choicesOf(chunk).length === 0 && !isObject(chunk['usage'])),
   },
@@ -60,7 +60,7 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     name: 'a choice with another index than 0',
     dialects: {},
     others: 'Copilot for calls, ericc-ch/copilot-api PR#81',
-    reading: 'All choices are one answer, since one was asked for.',
+    reading: 'All choices are one answer.',
     isIn: ({ chunks }) => chunks.some((chunk) => choicesOf(chunk).some(({ choice }) => (choice['index'] ?? 0) !== 0)),
   },
   {
@@ -80,7 +80,7 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     name: 'all text so far in each chunk',
     dialects: {},
     others: 'QwenLM/qwen-code PR#3896',
-    reading: 'Only what is new is told. The same holds for thoughts.',
+    reading: 'Only what is new is sent, of thoughts too.',
     isIn: ({ deltas }) => growsEachTime(deltas.map(({ content }) => content)),
   },
   {
@@ -132,7 +132,7 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     name: 'all arguments so far in each chunk',
     dialects: {},
     others: 'NousResearch/hermes-agent#35592',
-    reading: 'Only what is new is told.',
+    reading: 'Only what is new is sent.',
     isIn: ({ isStream, calls }) =>
       isStream &&
       [...Map.groupBy(calls, ({ index }) => index).values()].some((pieces) =>
