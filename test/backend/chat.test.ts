@@ -104,7 +104,7 @@ describe('the chat backend', () => {
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const { port } = server.address() as AddressInfo;
       const backend = connect({}, `http://127.0.0.1:${port}/v1`);
-      const huge = { ...long, messages: [{ role: 'user' as const, content: 'x'.repeat(16 * 1024 * 1024) }] };
+      const huge = { ...long, messages: [{ role: 'user' as const, content: 'x'.repeat(8 * 1024 * 1024) }] };
 
       expect(await apiRejection(ask(backend, encodeChat(huge)))).to.have.property('status', 413);
 

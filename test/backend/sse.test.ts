@@ -1,13 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { isObject } from '../../src/core/json.ts';
 import { collectGarbage } from '../support/garbage.ts';
+import { loadRecordings } from '../support/recordings.ts';
 import { turn } from '../support/time.ts';
-
-const RECORDINGS = new URL('../../../shared/recordings/', import.meta.url);
 
 /** Everything that came of the pieces, and the failure as the error value it was made of. */
 interface Outcome {
@@ -265,26 +263,12 @@ describe('the SSE reader', () => {
     expect(reader.feed(Buffer.from('data: [DONE]\n\n')).done).to.equal(true);
   });
 
-  const recordings = readRecordings();
-  for (const { name, body } of recordings) {
-    it(`reads ${name} (one of ${recordings.length}) byte by byte as it reads it whole`, () => {
-      const bytes = Buffer.from(body);
-      const whole = readAll([bytes]);
+  for (const { name, status, contentType, body } of loadRecordings()) {
+    if (status !== 200 || contentType !== 'text/event-stream') continue;
+    it(`reads ${name} byte by byte as it reads it whole`, () => {
+      const whole = readAll([body]);
       expect(whole.chunks).to.not.be.empty;
-      expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte)))).to.deep.equal(whole);
+      expect(readAll(Array.from(body, (byte) => Uint8Array.of(byte)))).to.deep.equal(whole);
     });
   }
 });
-
-function readRecordings(): { name: string; body: string }[] {
-  try {
-    return readdirSync(RECORDINGS)
-      .filter((name) => name.endsWith('-stream.json'))
-      .map((name) => ({
-        name,
-        body: (JSON.parse(readFileSync(new URL(name, RECORDINGS), 'utf8')) as { body: string }).body,
-      }));
-  } catch {
-    return [];
-  }
-}

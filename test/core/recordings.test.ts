@@ -73,11 +73,6 @@ describe('the translator and recorded answers', () => {
   for (const recording of streams) {
     const { name, body } = recording;
 
-    it(`reads ${name} alike byte by byte`, () => {
-      const read = (cuts?: Iterable<number>): string => JSON.stringify(readAnswer(body, cuts));
-      expect(read(body.keys())).to.equal(read());
-    });
-
     it(`completes ${name} in no place but its end`, () => {
       const { chunks } = readAnswer(body);
       for (let length = 0; length < chunks.length; length += Math.ceil(chunks.length / 25)) {
