@@ -124,6 +124,19 @@ describe('a database file', () => {
     await store.close();
     expect(await (await shop.open()).find(CALLER, running.requestId)).to.equal(undefined);
   });
+});
+
+describe('a database file that is closed', () => {
+  const running = newDraft();
+  let shop: Workshop;
+  let store: SqliteStore;
+
+  beforeEach(async () => {
+    shop = makeWorkshop();
+    store = await shop.open();
+    await store.accept(running);
+  });
+  afterEach(() => shop.clear());
 
   it('leaves no lock file behind when nothing is unfinished', async () => {
     await store.finish(running.requestId, newOutcome());
