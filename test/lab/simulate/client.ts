@@ -31,6 +31,8 @@ export class Client extends Writable {
   headersSent = false;
   text = '';
   readonly req = {};
+  /** No client is so slow here that it is given up. */
+  readonly socket = null;
   readonly #options: ClientOptions;
   #takeBack = (): void => undefined;
 
@@ -73,11 +75,6 @@ export class Client extends Writable {
 
   flushHeaders(): void {
     this.#options.onTold();
-  }
-
-  /** No client is so slow here that it is given up. */
-  setTimeout(): this {
-    return this;
   }
 
   asResponse(): ServerResponse {
