@@ -13,6 +13,21 @@ export interface SmallDisk {
   close(): void;
 }
 
+/**
+ * Lets this process write no further into its files than to this byte: the disk fails what it writes there. Returns false, after
+ * a line that says so, where there is no such command.
+ */
+export function limitFiles(bytes: number | 'unlimited'): boolean {
+  try {
+    execFileSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
+    return true;
+  } catch {
+    if (process.env['CI'] !== undefined) throw new Error('no limit can be set (prlimit of util-linux)');
+    console.log('  not run, since no limit can be set (prlimit of util-linux): disks that fail');
+    return false;
+  }
+}
+
 /** Makes one; undefined, after a line that says so, where this user may not. */
 export function makeSmallDisk(megabytes: number): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));

@@ -24,6 +24,19 @@ export interface Engine {
 
 const OPEN_WITHIN_MS = 5000;
 
+/** Of a transaction, which is committed then. */
+interface Work {
+  isDone: boolean;
+}
+
+/**
+ * What the disk has taken of a commit before it failed may be whole. SQLite rolls that back, and
+ * finds it again when another connection reads the log anew.
+ */
+class FailedCommit extends Error {
+  override readonly name = 'FailedCommit';
+}
+
 /** Throws StoreOpenError when the database cannot be opened. */
 export function openEngine(options: EngineOptions): Engine {
   let connection: Connection | undefined = connect(options, OPEN_WITHIN_MS);
@@ -40,7 +53,8 @@ export function openEngine(options: EngineOptions): Engine {
           connection?.close();
           connection = undefined;
         }
-        return { failure };
+        const isUncertain = error instanceof FailedCommit && failure.reason === 'io_error';
+        return { failure: isUncertain ? { ...failure, reason: 'lost' } : failure };
       }
     },
     close() {
@@ -71,10 +85,11 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   const asSelf: Operation = ['asOwner', options.owner];
   const selectUnfinished = database.prepare<[string]>('SELECT 1 FROM requests WHERE owner = ? LIMIT 1');
 
-  const together = database.transaction((batch: readonly Operation[]) => {
+  const together = database.transaction((batch: readonly Operation[], work: Work) => {
     run([asSelf]);
     const results = run(batch);
     unit.flush();
+    work.isDone = true;
     return results;
   });
 
@@ -84,10 +99,23 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     unit.flush();
     return result;
   });
-  const oneByOne = database.transaction((batch: readonly Operation[]) => {
+  const oneByOne = database.transaction((batch: readonly Operation[], work: Work) => {
     run([asSelf]);
-    return batch.map((operation) => attempt(one, operation));
+    const results = batch.map((operation) => attempt(one, operation));
+    work.isDone = true;
+    return results;
   });
+
+  function writeAll(batch: readonly Operation[], work: Work): readonly unknown[] {
+    try {
+      return together.immediate(batch, work);
+    } catch (error) {
+      unit.discard();
+      if (!isMistake(error)) throw error;
+      // The other operations of the batch run again without it, after all of it was rolled back.
+      return oneByOne.immediate(batch, work);
+    }
+  }
 
   /** Returns the Error of an operation that broke a rule. Throws failures of the database. */
   function attempt(work: (operation: Operation) => unknown, operation: Operation): unknown {
@@ -108,13 +136,11 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     },
     write(batch) {
       checkFile();
+      const work: Work = { isDone: false };
       try {
-        return together.immediate(batch);
+        return writeAll(batch, work);
       } catch (error) {
-        unit.discard();
-        if (!isMistake(error)) throw error;
-        // The other operations of the batch run again without it, after all of it was rolled back.
-        return oneByOne.immediate(batch);
+        throw work.isDone ? new FailedCommit(messageOf(error), { cause: error }) : error;
       }
     },
     leave() {
@@ -149,7 +175,8 @@ function open(options: EngineOptions, openWithinMs: number): { database: Databas
 
 function toFailure(error: unknown): Failure {
   if (error instanceof MovedFile) return { reason: 'moved', message: error.message };
-  const cause = error instanceof StoreOpenError && error.cause !== undefined ? error.cause : error;
+  const hasCause = error instanceof StoreOpenError || error instanceof FailedCommit;
+  const cause = hasCause && error.cause !== undefined ? error.cause : error;
   const message = messageOf(error);
   return { reason: toFailureReason(cause) ?? 'io_error', message };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { UTC } from '../../../src/core/time.ts';
 import { createCalendar } from '../../../src/store/calendar.ts';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { identifyFile } from '../../../src/store/sqlite/open-file.ts';
 import { openEngine, type Engine, type EngineOptions } from '../../../src/store/sqlite/engine.ts';
 import type { Operation, Reply } from '../../../src/store/queue/operations.ts';
@@ -9,6 +9,7 @@ import { toKeyDraftRow, toStoredKey, type KeyRow } from '../../../src/store/rows
 import { machineMs } from '../../../src/store/queue/deadline.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/rows/records.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
+import { limitFiles } from '../../support/small-disk.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import type { LedgerEntry } from '../../../src/core/books/keys.ts';
@@ -49,6 +50,21 @@ describe('the engine', () => {
     const found = resultsOf(engine.run('read', [find(one), find(other)]));
     expect(found).to.have.deep.nested.property('[0].model', one.model);
     expect(found).to.have.deep.nested.property('[1].requestId', other.requestId);
+  });
+
+  it('does not know what became of a commit that the disk has failed, and goes on after it', () => {
+    const [before, failed, after] = [newDraft(), newDraft(), newDraft()];
+    engine.run('write', [accept(before)]);
+    if (!limitFiles(statSync(`${shop.file}-wal`).size)) return;
+    try {
+      expect(resultsOf(engine.run('write', [accept(failed)]))).to.deep.equal(['lost']);
+    } finally {
+      limitFiles('unlimited');
+    }
+    expect(resultsOf(engine.run('write', [accept(after), find(before)]))).to.have.nested.property(
+      '[1].requestId',
+      before.requestId,
+    );
   });
 
   it('accepts nothing after its deadline, with a hold or without', () => {
