@@ -1,26 +1,8 @@
 /** Turns schemas of ajv (draft-07) into components of an OpenAPI 3.1 document (2020-12). */
 
-import adminSchema from '../../schemas/admin.json' with { type: 'json' };
-import chatRepliesSchema from '../../schemas/chat-replies.json' with { type: 'json' };
-import compactResponseSchema from '../../schemas/compact-response.json' with { type: 'json' };
-import compactionSchema from '../../schemas/compaction.json' with { type: 'json' };
-import createChatCompletionSchema from '../../schemas/create-chat-completion.json' with { type: 'json' };
-import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
-import errorSchema from '../../schemas/error.json' with { type: 'json' };
-import eventSchema from '../../schemas/event.json' with { type: 'json' };
-import inputTokensSchema from '../../schemas/input-tokens.json' with { type: 'json' };
-import keySchema from '../../schemas/key.json' with { type: 'json' };
+import { readdirSync, readFileSync } from 'node:fs';
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
-import operateSchema from '../../schemas/operate.json' with { type: 'json' };
-import pricesSchema from '../../schemas/prices.json' with { type: 'json' };
-import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
-import requestRepliesSchema from '../../schemas/request-replies.json' with { type: 'json' };
-import responseSchema from '../../schemas/response.json' with { type: 'json' };
-import usageSchema from '../../schemas/usage.json' with { type: 'json' };
-import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { type: 'json' };
-import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
-import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
-import { isObject } from '../core/json.ts';
+import { isObject, readJson } from '../core/json.ts';
 import { mapValues } from '../core/map-values.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
@@ -28,28 +10,12 @@ export type JsonObject = { readonly [name: string]: unknown };
 /** What a field means where its schema does not say it, by its name, or by its component and its name. */
 const FIELDS: Readonly<Record<string, string>> = openApi['x-fields'];
 
-const FILES: ReadonlyMap<string, JsonObject> = new Map(
-  [
-    adminSchema,
-    chatRepliesSchema,
-    compactResponseSchema,
-    compactionSchema,
-    createChatCompletionSchema,
-    createResponseSchema,
-    errorSchema,
-    eventSchema,
-    inputTokensSchema,
-    keySchema,
-    operateSchema,
-    pricesSchema,
-    requestRecordSchema,
-    requestRepliesSchema,
-    responseSchema,
-    usageSchema,
-    webSocketCreateSchema,
-    webSocketDuplicateSchema,
-    webSocketErrorSchema,
-  ].map((schema) => [schema.$id, schema]),
+const FOLDER = new URL('../../schemas/', import.meta.url);
+const FILES: ReadonlyMap<unknown, JsonObject> = new Map(
+  readdirSync(FOLDER)
+    .map((name) => readJson(readFileSync(new URL(name, FOLDER), 'utf8')))
+    .filter(isObject)
+    .map((schema) => [schema['$id'], schema]),
 );
 
 export interface ComponentSchemas {
