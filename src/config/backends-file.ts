@@ -101,48 +101,35 @@ function findProblems(
 }
 
 function toSpec(
-  {
-    name,
-    base_url,
-    dialect,
-    api_key_env,
-    api_key_file,
-    headers,
-    tls: { ca_file: ca, cert_file: cert, key_file: key } = {},
-    models,
-    aliases = {},
-    weight = 1,
-    max_concurrent,
-    connect_timeout_ms,
-    first_byte_timeout_ms,
-    idle_timeout_ms,
-  }: ListedBackend,
+  listed: ListedBackend,
   own: DialectsFile,
   settings: BackendsFileSettings,
   env: Environment,
 ): BackendSpec {
-  const upstreamDialect = dialect ?? settings.upstreamDialect;
-  const found = findDialect(upstreamDialect, own);
-  if (found === undefined) throw new Error('the dialect was checked before');
+  const { base_url, api_key_env, api_key_file, headers } = listed;
+  const { ca_file: ca, cert_file: cert, key_file: key } = listed.tls ?? {};
+  const upstreamDialect = listed.dialect ?? settings.upstreamDialect;
+  const dialect = findDialect(upstreamDialect, own);
+  if (dialect === undefined) throw new Error('the dialect was checked before');
   const proxy = proxyFor(base_url, env);
   return {
-    name,
+    name: listed.name,
     baseUrl: toBaseUrl(base_url) ?? base_url,
     upstreamDialect,
-    dialect: found,
+    dialect,
     apiKey: (api_key_file === undefined ? env[api_key_env ?? ''] : readKeyFile(api_key_file)) ?? null,
     ...given({ apiKeyEnv: api_key_env, apiKeyFile: api_key_file, headers: headers && toHeaders(headers, env), proxy }),
     ...((ca ?? cert) !== undefined && {
       tls: { ...given({ ca }), ...(cert !== undefined && key !== undefined && { cert, key }) },
     }),
-    models: models ?? null,
-    modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
-    weight,
-    maxConcurrent: max_concurrent ?? null,
+    models: listed.models ?? null,
+    modelAliases: joined(settings.modelAliases, new Map(Object.entries(listed.aliases ?? {}))),
+    weight: listed.weight ?? 1,
+    maxConcurrent: listed.max_concurrent ?? null,
     timeouts: given({
-      connectTimeoutMs: connect_timeout_ms,
-      firstByteTimeoutMs: first_byte_timeout_ms,
-      idleTimeoutMs: idle_timeout_ms,
+      connectTimeoutMs: listed.connect_timeout_ms,
+      firstByteTimeoutMs: listed.first_byte_timeout_ms,
+      idleTimeoutMs: listed.idle_timeout_ms,
     }),
     isOnly: false,
   };

@@ -1,7 +1,7 @@
 import { showProxy } from './proxies.ts';
 import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
-import { unreachable } from '../core/errors.ts';
+import type { AuthMode } from '../contract/operator-types.ts';
 
 const IS_CLONE = import.meta.filename.endsWith('.ts');
 /** A clone has no `responses-gateway` on its path. */
@@ -24,12 +24,13 @@ interface Start extends Addresses {
 
 export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: Start): readonly string[] {
   const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
+  const keys = KEYS[config.authMode];
   const clientUrl = config.publicBaseUrl ?? toLoopback(url);
   return [
     `Responses gateway at ${url}`,
     `  backend   ${describeBackend(config, demo)}`,
     ...describeProxies(config),
-    `  keys      ${describeKeys(config)}`,
+    `  keys      ${keys.words(config)}`,
     `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost when the gateway stops' : showDatabase(config.databaseUrl)}`,
     `  console   ${clientUrl}/console`,
     `  docs      ${clientUrl}/docs`,
@@ -38,7 +39,11 @@ export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: St
     ...config.warnings.map((warning) => `  warning   ${warning}`),
     '',
     'Try it:',
-    ...writeFirstRequest({ url: clientUrl, key: describeCallerKey(config, demo), model }),
+    ...writeFirstRequest({
+      url: clientUrl,
+      key: demo && config.authMode === 'passthrough' ? 'demo' : keys.place,
+      model,
+    }),
   ];
 }
 
@@ -70,29 +75,18 @@ function toLoopback(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** Returns a key for callers, or a place for it and where it comes from. */
-function describeCallerKey({ authMode }: Config, demo: boolean): string {
-  switch (authMode) {
-    case 'passthrough':
-      return demo ? 'demo' : 'your-key    # of the backend';
-    case 'static':
-      return 'your-key    # one of API_KEYS';
-    case 'managed':
-      return `your-key    # from ${COMMAND_LINE} keys create`;
-    default:
-      return unreachable(authMode);
-  }
-}
-
-function describeKeys({ authMode, apiKeys }: Config): string {
-  switch (authMode) {
-    case 'passthrough':
-      return "passed through: the backend sees each caller's own key";
-    case 'static':
-      return `static: ${apiKeys.length} in API_KEYS`;
-    case 'managed':
-      return 'managed: issued by this gateway, with models, limits and credits of their own';
-    default:
-      return unreachable(authMode);
-  }
-}
+/** What a start says of the keys of callers, and the place for one in its first request. */
+const KEYS: Readonly<Record<AuthMode, { readonly words: (config: Config) => string; readonly place: string }>> = {
+  passthrough: {
+    words: () => "passed through: the backend sees each caller's own key",
+    place: 'your-key    # of the backend',
+  },
+  static: {
+    words: ({ apiKeys }) => `static: ${apiKeys.length} in API_KEYS`,
+    place: 'your-key    # one of API_KEYS',
+  },
+  managed: {
+    words: () => 'managed: issued by this gateway, with models, limits and credits of their own',
+    place: `your-key    # from ${COMMAND_LINE} keys create`,
+  },
+};

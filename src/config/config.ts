@@ -223,23 +223,16 @@ function findWorkerProblems({ WORKERS, ITEM_MEMORY_TTL_S }: Settings): readonly 
   ];
 }
 
-function findDoubtful({
-  UPSTREAM_BASE_URL,
-  API_KEYS,
-  METRICS_PORT,
-  METRICS_TOKEN,
-  HOST,
-  MAX_BODY_BYTES,
-  MAX_BODY_BYTES_IN_FLIGHT,
-}: Settings): readonly string[] {
+function findDoubtful(settings: Settings): readonly string[] {
+  const { UPSTREAM_BASE_URL: baseUrl, MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT, HOST } = settings;
   const warnings: string[] = [];
-  if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
+  if (baseUrl !== undefined && new URL(baseUrl).pathname === '/') {
     warnings.push('UPSTREAM_BASE_URL: has no path; most backends need /v1 at the end');
   }
-  if (API_KEYS.some((key) => key.length < 16)) {
+  if (settings.API_KEYS.some((key) => key.length < 16)) {
     warnings.push('API_KEYS: has a key of fewer than 16 characters, which can be guessed');
   }
-  if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(HOST)) {
+  if (settings.METRICS_PORT !== undefined && settings.METRICS_TOKEN === undefined && !isLoopback(HOST)) {
     warnings.push('METRICS_PORT: listens on 127.0.0.1 only, since METRICS_TOKEN is not set');
   }
   if (MAX_BODY_BYTES_IN_FLIGHT < FEWEST_BODIES_IN_FLIGHT * MAX_BODY_BYTES) {
