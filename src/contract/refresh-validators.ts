@@ -1,10 +1,14 @@
-/** `npm start` runs this: it makes the validators anew when a schema is newer than they are. */
+/** `npm start` runs this: it makes the validators anew when a schema, or what makes them, is newer than they are. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
 const madeMs = changedMs(join(import.meta.dirname, 'validators.generated.js'));
-if (readdirSync(SCHEMAS).some((name) => changedMs(join(SCHEMAS, name)) > madeMs)) {
+const sources = [
+  join(import.meta.dirname, 'generate-validators.ts'),
+  ...readdirSync(SCHEMAS, { encoding: 'utf8' }).map((name) => join(SCHEMAS, name)),
+];
+if (sources.some((path) => changedMs(path) > madeMs)) {
   const { writeValidators } = await import('./generate-validators.ts');
   writeValidators();
 }
