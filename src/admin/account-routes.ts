@@ -51,28 +51,26 @@ function createAccountRoutes<Kind extends AccountKind>(
     const [name, search] = [readText('name', req.query), readText('search', req.query)];
     return actions.list({ limit: readLimit(req.query), ...given({ name, search }), ...(await toFilter(req)) });
   };
-  const create = async (req: Request<object>) => actions.create(await readBody(req));
-  const show = async (req: Request<Id>) => actions.show(await idOf(req));
-  const update = async (req: Request<Id>) => actions.update(await idOf(req), await readBody(req));
-  const remove = async (req: Request<Id>) => actions.delete(await idOf(req));
-  const credit = async (req: Request<Id>) => actions.credit(await idOf(req), await readBody(req));
-  const endCredits = async (req: Request<Id>) => actions.endCredits(await idOf(req));
   const showLedger = async (req: Request<Id>) => {
     const query = { limit: readLimit(req.query), ...readBefore(req), isNet: readFlag('net', req) };
     return actions.showLedger(await idOf(req), query);
   };
   const routes = express.Router();
-  routes.route('/').get(sending(list)).post(sending(create, 201)).all(methodNotAllowed('GET', 'POST'));
+  routes
+    .route('/')
+    .get(sending(list))
+    .post(sending(async (req) => actions.create(await readBody(req)), 201))
+    .all(methodNotAllowed('GET', 'POST'));
   routes
     .route('/:id')
-    .get(sending(show))
-    .patch(sending(update))
-    .delete(sending(remove))
+    .get(sending<Id>(async (req) => actions.show(await idOf(req))))
+    .patch(sending<Id>(async (req) => actions.update(await idOf(req), await readBody(req))))
+    .delete(sending<Id>(async (req) => actions.delete(await idOf(req))))
     .all(methodNotAllowed('GET', 'PATCH', 'DELETE'));
   routes
     .route('/:id/credits')
-    .post(sending(credit))
-    .delete(sending(endCredits))
+    .post(sending<Id>(async (req) => actions.credit(await idOf(req), await readBody(req))))
+    .delete(sending<Id>(async (req) => actions.endCredits(await idOf(req))))
     .all(methodNotAllowed('POST', 'DELETE'));
   routes.route('/:id/ledger').get(sending(showLedger)).all(methodNotAllowed('GET'));
   return routes;

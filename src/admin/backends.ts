@@ -5,8 +5,7 @@ import type { AdminBackend } from '../contract/operator-types.ts';
 export function describeBackends(states: readonly BackendState[], nowMs: number): readonly AdminBackend[] {
   const until = ({ state, restMs }: RestingState) => (state === 'resting' ? Math.ceil((nowMs + restMs) / 1000) : null);
   return states.map(({ spec, addresses, ...rest }) => {
-    const { state, reason, ...counts } = rest;
-    const { running, waiting, answered, failed, cancelled, rests } = counts;
+    const { state, reason, restMs: _, ...counts } = rest;
     return {
       object: 'backend',
       name: spec.name,
@@ -24,12 +23,7 @@ export function describeBackends(states: readonly BackendState[], nowMs: number)
         resting_until: until(each),
         reason: each.reason,
       })),
-      running,
-      waiting,
-      answered,
-      failed,
-      cancelled,
-      rests,
+      ...counts,
     };
   });
 }

@@ -89,23 +89,16 @@ function readFile(url: URL, type: string): StaticBody {
   return toStatic(type, readFileSync(url));
 }
 
-function showConfig({
-  authMode,
-  demo,
-  defaultModelId,
-  publicBaseUrl,
-  adminToken,
-  prices,
-}: ConsoleOptions): RequestHandler {
+function showConfig(options: ConsoleOptions): RequestHandler {
   const config = {
     version: packageJson.version,
-    auth_mode: authMode,
-    demo,
-    operator: adminToken !== null,
-    default_model: defaultModelId,
-    base_url: publicBaseUrl,
+    auth_mode: options.authMode,
+    demo: options.demo,
+    operator: options.adminToken !== null,
+    default_model: options.defaultModelId,
+    base_url: options.publicBaseUrl,
   };
   return (_req, res) => {
-    res.set('cache-control', 'no-store').json({ ...config, currency: prices.present?.currency ?? null });
+    res.set('cache-control', 'no-store').json({ ...config, currency: options.prices.present?.currency ?? null });
   };
 }
