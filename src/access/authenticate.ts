@@ -6,7 +6,7 @@ import { faultOf, isSecret } from '../accounts/keys.ts';
 import type { Identity } from '../core/ids.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { AccountStore, StoredKey } from '../core/books/keys.ts';
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import type { AcceptedCallers } from '../accounts/accepted-callers.ts';
 import { noteCaller, type RequestFacts } from '../telemetry/facts.ts';
 import type { Caller, Holder } from '../accounts/caller.ts';

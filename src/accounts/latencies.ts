@@ -9,7 +9,7 @@ import {
   type RequestStatsStore,
   type TimePercentiles,
 } from '../core/books/request-stats.ts';
-import type { InputOfBackend, Latency, Percentiles, Rejection, UsageList } from '../contract/types.ts';
+import type { InputOfBackend, Latency, Percentiles, Rejection, UsageList } from '../contract/record-types.ts';
 
 export type Latencies = Pick<UsageList, 'latencies' | 'rejected' | 'backends'>;
 

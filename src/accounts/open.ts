@@ -1,4 +1,4 @@
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import type { AccountStore } from '../core/books/keys.ts';
 import { loadAcceptedCallers, NO_CALLERS, watchAccepted, type AcceptedCallers } from './accepted-callers.ts';
 import { ADMIT_ALL, createAdmission, type Admission, type AdmissionOptions } from './admission.ts';

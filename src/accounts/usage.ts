@@ -2,8 +2,8 @@ import { cachedShareOf } from '../core/reply/usage.ts';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { AccountStore, UsageQuery, UsageRow } from '../core/books/keys.ts';
+import type { UsageOfModel } from '../contract/record-types.ts';
 import type { UsageOfKey } from '../contract/operator-types.ts';
-import type { UsageOfModel } from '../contract/types.ts';
 
 /** A caller can name any number of models, and all of them can end up in the list. */
 const MAX_ENTRIES = 10_000;

@@ -6,14 +6,13 @@ import type { StatsSource } from '../accounts/latencies.ts';
 import type { AccessServices } from '../access/services.ts';
 import type { Backends } from '../backend/backends.ts';
 import { mergeModelLists } from '../backend/model-list.ts';
+import type { AuthMode, PriceTable } from '../contract/settings-types.ts';
 import type {
   AdminBackend,
   AdminBackendList,
   AdminLimitList,
   AdminModelList,
   AdminPriceList,
-  AuthMode,
-  PriceTable,
 } from '../contract/operator-types.ts';
 import type { AccountStore } from '../core/books/keys.ts';
 import type { Store } from '../core/books/store.ts';

@@ -2,8 +2,8 @@ import { MOST_CALLERS, type Store, type OwnedRecord } from '../core/books/store.
 import type { Request, RequestHandler } from 'express';
 import type { Administration } from './administration.ts';
 import { labelCaller } from '../accounts/usage.ts';
-import type { AuthMode } from '../contract/operator-types.ts';
-import type { AdminRequest, AdminRequestList } from '../contract/types.ts';
+import type { AdminRequest, AdminRequestList } from '../contract/record-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import { ApiError } from '../core/errors.ts';
 import { cancelAsked, type CancellableRequests } from '../requests/running.ts';
 import { toRecord } from '../requests/show-record.ts';

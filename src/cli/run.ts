@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Argument, type Command } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { pickSettings, withSettings, type Environment } from '../config/settings.ts';
-import type { Settings } from '../contract/operator-types.ts';
+import type { Settings } from '../contract/settings-types.ts';
 import { CliError, type CliContext } from './context.ts';
 import { MEANING } from '../doctor/clients.ts';
 import { findDialect } from '../doctor/examine.ts';

@@ -1,5 +1,5 @@
 import schema from '../../schemas/backends.json' with { type: 'json' };
-import type { AuthMode, BackendList, ListedBackend } from '../contract/operator-types.ts';
+import type { AuthMode, BackendList, ListedBackend } from '../contract/settings-types.ts';
 import type { Dialect, DialectParameters } from '../core/dialects.ts';
 import type { BackendPolicy, BackendSpec } from '../core/routes.ts';
 import { given } from '../core/given.ts';

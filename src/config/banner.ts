@@ -1,7 +1,7 @@
 import { showProxy } from './proxies.ts';
 import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 
 const IS_CLONE = import.meta.filename.endsWith('.ts');
 /** A clone has no `responses-gateway` on its path. */

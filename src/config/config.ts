@@ -14,7 +14,7 @@ import { findProxyVariableProblems, proxyFor } from './proxies.ts';
 import type { Proxy } from '../core/routes.ts';
 import { fileOf, findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import { findGone } from './gone-settings.ts';
-import type { Settings } from '../contract/operator-types.ts';
+import type { Settings } from '../contract/settings-types.ts';
 
 /** The checked and frozen settings. `.env.example` describes each of them. */
 export type Config = ReturnType<typeof toConfig>;

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import schema from '../../schemas/dialects.json' with { type: 'json' };
 import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
 import { compileBySize, readTableFile, type TableFile } from './table-file.ts';
-import type { OwnDialects } from '../contract/operator-types.ts';
+import type { OwnDialects } from '../contract/settings-types.ts';
 
 export type DialectsFile = TableFile<ReadonlyMap<string, Dialect>>;
 

@@ -1,5 +1,5 @@
 import schema from '../../schemas/models.json' with { type: 'json' };
-import type { ModelTable } from '../contract/operator-types.ts';
+import type { ModelTable } from '../contract/settings-types.ts';
 import type { DialectParameters } from '../core/dialects.ts';
 import { createModels, type Models } from '../core/models.ts';
 import { isPassed } from '../core/request/parameters.ts';

@@ -1,6 +1,6 @@
 /** Headers that the operator adds to each request to a backend. Their values are secret. */
 
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import type { Environment } from './settings.ts';
 import { readKeyFile } from './value-file.ts';
 

@@ -1,6 +1,6 @@
 import schema from '../../schemas/prices.json' with { type: 'json' };
-import type { PriceTable } from '../contract/operator-types.ts';
 import type { PriceTier } from '../contract/types.ts';
+import type { PriceTable } from '../contract/settings-types.ts';
 import { UTC } from '../core/time.ts';
 import { createCalendar } from '../store/calendar.ts';
 import { createPrices, serviceTierOf, type Prices } from '../core/money/pricing.ts';

@@ -1,5 +1,5 @@
 import schema from '../../schemas/settings.json' with { type: 'json' };
-import type { Settings } from '../contract/operator-types.ts';
+import type { Settings } from '../contract/settings-types.ts';
 import { isSettings } from '../contract/validators.generated.js';
 import { isGone } from './gone-settings.ts';
 import { linesOf, readSmallFile } from './value-file.ts';

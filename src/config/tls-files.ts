@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { ListedBackend } from '../contract/operator-types.ts';
+import type { ListedBackend } from '../contract/settings-types.ts';
 import { readSmallFile } from './value-file.ts';
 
 /** Returns what is wrong with the certificates of a backend, in words that follow its name. */

@@ -1,4 +1,5 @@
-/** @import { OwnPrice, PriceTier, Usage } from '../contract/types.ts' */
+/** @import { OwnPrice } from '../contract/record-types.ts' */
+/** @import { PriceTier, Usage } from '../contract/types.ts' */
 
 const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });

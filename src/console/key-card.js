@@ -1,7 +1,7 @@
 import { byId, element, showFacts, timeElement } from './dom.js';
 import { formatCount, formatCredits, inWords, priceRows } from './format.js';
 
-/** @import { OwnGroup, OwnKey, OwnLimit } from '../contract/types.ts' */
+/** @import { OwnGroup, OwnKey, OwnLimit } from '../contract/record-types.ts' */
 /** @import { Fact } from './dom.js' */
 
 /** Shows what the key may do, what is left of it, of its group and of the whole gateway, and what the models cost. */

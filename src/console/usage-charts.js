@@ -6,7 +6,7 @@ import { formatCachedShare, formatCount, formatCredits, formatMs, formatShare, f
 import { sharesOf, sumByBackend } from './usage-sums.js';
 
 /** @import { Chart, ChartKind, Series } from './chart.js' */
-/** @import { InputOfBackend, Rejection } from '../contract/types.ts' */
+/** @import { InputOfBackend, Rejection } from '../contract/record-types.ts' */
 /** @import { BackendSum, Part, Span } from './usage-sums.js' */
 
 /** @type {ChartKind} */

@@ -1,7 +1,7 @@
 /** All spans are in UTC, as in the gateway. */
 
 /** @import { UsageCurve } from '../contract/operator-types.ts' */
-/** @import { InputOfBackend, Latency, Percentiles, Rejection, UsageOfModel } from '../contract/types.ts' */
+/** @import { InputOfBackend, Latency, Percentiles, Rejection, UsageOfModel } from '../contract/record-types.ts' */
 /** @import { Series } from './chart.js' */
 
 /**

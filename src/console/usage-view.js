@@ -9,7 +9,7 @@ import { meanMs, ofModel, spanOf, sumByTime, sumOf, withStats } from './usage-su
 /** @import { ChartKind } from './chart.js' */
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig, View } from './main.js' */
-/** @import { OwnKey, UsageList, UsageOfModel } from '../contract/types.ts' */
+/** @import { OwnKey, UsageList, UsageOfModel } from '../contract/record-types.ts' */
 /** @import { Span, Sums } from './usage-sums.js' */
 
 /** @typedef {{ list: UsageList, span: Span }} Usage */

@@ -1,7 +1,7 @@
 /** What generate-validators.ts makes of the schemas. */
 import type { ValidateFunction } from 'ajv';
-import type { Settings } from './operator-types.ts';
 import type { CompactResponse, CreateChatCompletion, CreateResponse, WebSocketCreate } from './types.ts';
+import type { Settings } from './settings-types.ts';
 
 export const isCreateResponse: ValidateFunction<CreateResponse>;
 export const isWebSocketCreate: ValidateFunction<WebSocketCreate>;

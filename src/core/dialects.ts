@@ -3,8 +3,8 @@
  * operator can add entries in the same format (`DIALECTS_FILE`, schemas/dialects.json).
  */
 
-import type { OwnDialect } from '../contract/operator-types.ts';
 import type { ReasoningEffort } from '../contract/types.ts';
+import type { OwnDialect } from '../contract/settings-types.ts';
 
 /** What is undefined in most kinds. */
 type Rare = 'forcedCallFields' | 'foreignCallState';

@@ -1,4 +1,4 @@
-import type { ModelSettings, ModelTable } from '../contract/operator-types.ts';
+import type { ModelSettings, ModelTable } from '../contract/settings-types.ts';
 import { patternsOf } from './model-patterns.ts';
 
 /** What the operator says of models. */

@@ -1,6 +1,6 @@
 /** Which backends may answer a request, and in which order they are tried. */
 
-import type { FailoverPolicy } from '../contract/operator-types.ts';
+import type { FailoverPolicy } from '../contract/settings-types.ts';
 import type { Dialect } from './dialects.ts';
 import { ApiError } from './errors.ts';
 import { isList, isObject } from './json.ts';

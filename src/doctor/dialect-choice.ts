@@ -1,4 +1,4 @@
-import type { OwnDialect } from '../contract/operator-types.ts';
+import type { OwnDialect } from '../contract/settings-types.ts';
 import { recognise, type Evidence } from './dialect-signs.ts';
 import type { ProbeName } from './probes.ts';
 import { DIALECTS, isDialectName, plainFieldOf, type Dialect, type DialectName } from '../core/dialects.ts';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { DuplicateReply } from '../contract/types.ts';
+import type { DuplicateReply } from '../contract/record-types.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import type { ReplyHead } from '../telemetry/facts.ts';
 import type { Incoming } from '../requests/incoming.ts';

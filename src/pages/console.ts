@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import { methodNotAllowed } from '../wire/no-route.ts';
 import { secureConsole } from '../wire/security-headers.ts';
 import { sendStatic, toStatic, type StaticBody } from '../wire/static.ts';

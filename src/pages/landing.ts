@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { AuthMode, Landing } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
+import type { Landing } from '../contract/operator-types.ts';
 import { html, type Html } from './html.ts';
 import { createPage, curl } from './page.ts';
 import { baseUrlOf } from '../wire/base-url.ts';

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { AuthMode } from '../contract/operator-types.ts';
+import type { AuthMode } from '../contract/settings-types.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
 import { lazyRoute } from '../wire/lazy-route.ts';
 import { createConsole, type ConsoleOptions } from './console.ts';

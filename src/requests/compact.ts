@@ -13,8 +13,8 @@ import { toChatRequest, type Translation } from '../core/request/request.ts';
 import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
-import type { ModelMedia } from '../contract/operator-types.ts';
 import type { CreateResponse } from '../contract/types.ts';
+import type { ModelMedia } from '../contract/settings-types.ts';
 import type { Route } from '../core/routes.ts';
 import type { PlannedCompaction, PlannedLoad } from './plan.ts';
 

@@ -12,7 +12,7 @@ import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts'
 import type { UsedFields } from '../core/request/used-fields.ts';
 import { createStopController } from '../core/stop-signal.ts';
 import { toSeconds } from '../core/time.ts';
-import type { ReasoningOutput } from '../contract/operator-types.ts';
+import type { ReasoningOutput } from '../contract/settings-types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { accept, prepareOnce, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
-import type { LogFormat, LogLevel } from '../contract/operator-types.ts';
+import type { LogFormat, LogLevel } from '../contract/settings-types.ts';
 import { type ErrorCode, codeOf } from '../core/errors.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from './facts.ts';
 

@@ -1,7 +1,7 @@
 /** The limits of managed keys at their edges: as the clock moves, and as a key ends, while requests run. */
 
 import { expect } from 'chai';
-import type { OwnKey } from '../../src/contract/types.ts';
+import type { OwnKey } from '../../src/contract/record-types.ts';
 import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

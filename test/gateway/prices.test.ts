@@ -5,7 +5,7 @@ import { issueSecret } from '../../src/accounts/keys.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { UsageList } from '../../src/contract/types.ts';
+import type { UsageList } from '../../src/contract/record-types.ts';
 import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -3,7 +3,8 @@
  * so the tests of the records hold for both transports.
  */
 
-import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../../src/contract/types.ts';
+import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
+import type { WebSocketDuplicate } from '../../src/contract/record-types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { isTerminal, speakTo, type ConnectionContext } from '../support/web-socket.ts';
 import { callerOf, type Caller } from './caller.ts';

@@ -10,8 +10,8 @@ import { initialResponse } from '../../src/core/reply/initial-response.ts';
 import { thinkTagsFor } from '../../src/core/reply/think-tags.ts';
 import type { ThoughtsForm } from '../../src/core/reply/reply-state.ts';
 import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
-import type { ReasoningOutput } from '../../src/contract/operator-types.ts';
 import type { CreateResponse, ResponseEvent } from '../../src/contract/types.ts';
+import type { ReasoningOutput } from '../../src/contract/settings-types.ts';
 
 export interface MachineSettings {
   readonly dialect?: DialectName;

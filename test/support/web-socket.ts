@@ -16,7 +16,8 @@ import requestRecordSchema from '../../schemas/request-record.json' with { type:
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
-import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../../src/contract/types.ts';
+import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
+import type { WebSocketDuplicate } from '../../src/contract/record-types.ts';
 import { TEST_KEY } from './gateway.ts';
 
 type Frame = ResponseEvent | WebSocketError | WebSocketDuplicate;

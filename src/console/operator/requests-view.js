@@ -11,7 +11,7 @@ import { showPagedList } from './paged-list.js';
 import { among, modelsOf } from './suggest.js';
 import { toField, toSeconds } from './times.js';
 
-/** @import { AdminRequest } from '../../contract/types.ts' */
+/** @import { AdminRequest } from '../../contract/record-types.ts' */
 /** @import { Page } from './main.js' */
 
 const EVERY_MS = 2000;

@@ -1,6 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
-import type { ModelPrice, PriceTable } from '../../contract/operator-types.ts';
-import type { OwnPrice, PriceTier, Usage } from '../../contract/types.ts';
+import type { PriceTier, Usage } from '../../contract/types.ts';
+import type { OwnPrice } from '../../contract/record-types.ts';
+import type { ModelPrice, PriceTable } from '../../contract/settings-types.ts';
 import type { Reported } from '../reply/usage.ts';
 import { UTC } from '../time.ts';
 import { formatDecimal, parseDecimal } from './decimal.ts';

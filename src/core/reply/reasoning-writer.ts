@@ -1,5 +1,5 @@
-import type { ReasoningOutput } from '../../contract/operator-types.ts';
 import type { OutputItem, ReasoningItem } from '../../contract/types.ts';
+import type { ReasoningOutput } from '../../contract/settings-types.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
 import { appendText } from './growing-text.ts';
 import { createPairReader } from '../well-formed.ts';

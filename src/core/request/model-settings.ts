@@ -1,6 +1,6 @@
 import { isKnownParameter } from '../../contract/known-parameters.ts';
-import type { ModelSettings } from '../../contract/operator-types.ts';
 import type { CreateResponse } from '../../contract/types.ts';
+import type { ModelSettings } from '../../contract/settings-types.ts';
 import { isObject } from '../json.ts';
 import { roundEffort } from './efforts.ts';
 

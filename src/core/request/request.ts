@@ -1,4 +1,3 @@
-import type { HistoryPolicy, HostedToolsPolicy } from '../../contract/operator-types.ts';
 import type {
   CreateResponse,
   InputCustomToolCallOutput,
@@ -7,6 +6,7 @@ import type {
   ReasoningEffort,
   RequestedFormat,
 } from '../../contract/types.ts';
+import type { HistoryPolicy, HostedToolsPolicy } from '../../contract/settings-types.ts';
 import type { ChatMessage, ChatRequest, ChatTool } from '../chat.ts';
 import type { PartForms, UrlFault } from './parts.ts';
 import type { Dialect } from '../dialects.ts';

@@ -1,4 +1,3 @@
-import type { HostedToolsPolicy } from '../../contract/operator-types.ts';
 import type {
   CreateResponse,
   CustomTool,
@@ -11,6 +10,7 @@ import type {
   ToolParam,
   ToolSearchTool,
 } from '../../contract/types.ts';
+import type { HostedToolsPolicy } from '../../contract/settings-types.ts';
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import type { ModelMedia } from '../../contract/operator-types.ts';
+import type { ModelMedia } from '../../contract/settings-types.ts';
 import { isObject, listOf } from '../json.ts';
 import { foldCase } from '../request/bounded-fields.ts';
 import { isUrl, kindOf, tokensOfMedium, type MediumKind } from './media.ts';

@@ -1,4 +1,4 @@
-import type { MediumTokens, ModelMedia } from '../../contract/operator-types.ts';
+import type { MediumTokens, ModelMedia } from '../../contract/settings-types.ts';
 import { imageSizeOf, secondsOf } from './media-headers.ts';
 
 export type MediumKind = keyof ModelMedia;

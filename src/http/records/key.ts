@@ -8,8 +8,8 @@ import { SPEND_WINDOWS } from '../../core/money/limits.ts';
 import { listPrices, type Prices } from '../../core/money/pricing.ts';
 import { DAY_MS, toSeconds } from '../../core/time.ts';
 import type { AccountStore, StoredAccount, StoredGroup, StoredKey, UsageRow } from '../../core/books/keys.ts';
-import type { PriceTable } from '../../contract/operator-types.ts';
-import type { OwnGroup, OwnKey, OwnLimit, OwnPrice, OwnUsage } from '../../contract/types.ts';
+import type { OwnGroup, OwnKey, OwnLimit, OwnPrice, OwnUsage } from '../../contract/record-types.ts';
+import type { PriceTable } from '../../contract/settings-types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 
 export interface ShowKeyOptions {

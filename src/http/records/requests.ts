@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Identities } from '../../identity/identities.ts';
 import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
 import type { Store } from '../../core/books/store.ts';
-import type { RequestList } from '../../contract/types.ts';
+import type { RequestList } from '../../contract/record-types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 import { untilServed } from '../../wire/until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';

@@ -3,7 +3,7 @@ import { listLatencies, type StatsSource } from '../../accounts/latencies.ts';
 import { listUsage, toUsageOfModel } from '../../accounts/usage.ts';
 import type { ShownPolicy } from '../../core/routes.ts';
 import type { Store } from '../../core/books/store.ts';
-import type { UsageList } from '../../contract/types.ts';
+import type { UsageList } from '../../contract/record-types.ts';
 import { callerOf } from '../../access/authenticate.ts';
 import { untilServed } from '../../wire/until-served.ts';
 import { readSpan } from '../../wire/query.ts';

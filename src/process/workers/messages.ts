@@ -3,7 +3,8 @@ import type { Config } from '../../config/config.ts';
 import type { Addresses } from '../../config/banner.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
-import type { AdminBackend, AdminLimit, ModelTable, PriceTable } from '../../contract/operator-types.ts';
+import type { ModelTable, PriceTable } from '../../contract/settings-types.ts';
+import type { AdminBackend, AdminLimit } from '../../contract/operator-types.ts';
 
 export type PrimaryService = {
   readonly run: StoreClient['run'];

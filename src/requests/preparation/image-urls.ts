@@ -3,7 +3,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { bareHostOf } from '../../core/bare-host.ts';
 import type { UrlFault } from '../../core/request/parts.ts';
-import type { ImageUrlPolicy } from '../../contract/operator-types.ts';
+import type { ImageUrlPolicy } from '../../contract/settings-types.ts';
 
 /**
  * Returns why a policy refuses a URL. data: URLs are always allowed. Base64 without `data:` is not,

@@ -13,8 +13,8 @@ import { toChatRequest, type Translation, type TranslationOptions } from '../../
 import type { UsedFields } from '../../core/request/used-fields.ts';
 import type { InputEstimator } from '../../core/tokens/estimate.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
-import type { AuthMode, HistoryPolicy, ImageUrlPolicy, ModelMedia } from '../../contract/operator-types.ts';
 import type { CreateResponse } from '../../contract/types.ts';
+import type { AuthMode, HistoryPolicy, ImageUrlPolicy, ModelMedia } from '../../contract/settings-types.ts';
 import { digestOf } from '../../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../../identity/seal.ts';
 import { compactionFor, loadOf, mayCompact, type MediaOption } from '../compact.ts';

@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CompactionOptions } from '../../core/compaction/compaction.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-import type { ModelTable } from '../../contract/operator-types.ts';
 import type { CreateResponse } from '../../contract/types.ts';
+import type { ModelTable } from '../../contract/settings-types.ts';
 import { encodeChat, type EncodedChat } from '../../core/encoded-chat.ts';
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../core/errors.ts';
 import type { Edit } from '../../core/json-bytes.ts';

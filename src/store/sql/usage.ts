@@ -63,7 +63,7 @@ export function usageOperations(dialect: Dialect): SteppedOperations<UsageOperat
 }
 
 /** How the hour of a row becomes the one in which its hour, day or month begins. */
-function startsOf({ startOfMonth }: Dialect) {
+export function startsOf({ startOfMonth }: Dialect) {
   return { hour: 'hour', day: 'hour / 24 * 24', month: startOfMonth } satisfies Record<UsageQuery['per'], string>;
 }
 

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { costOf, createPrices, holdOf } from '../../../src/core/money/pricing.ts';
 import { NOTHING_REPORTED, readReported } from '../../../src/core/reply/usage.ts';
-import type { ModelPrice } from '../../../src/contract/operator-types.ts';
+import type { ModelPrice } from '../../../src/contract/settings-types.ts';
 
 interface Charge {
   readonly of: string;

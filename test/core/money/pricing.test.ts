@@ -11,8 +11,8 @@ import {
   type Price,
 } from '../../../src/core/money/pricing.ts';
 import { readUsage } from '../../../src/core/reply/usage.ts';
-import type { ModelPrice } from '../../../src/contract/operator-types.ts';
 import type { Usage } from '../../../src/contract/types.ts';
+import type { ModelPrice } from '../../../src/contract/settings-types.ts';
 import { runs } from '../../support/property.ts';
 
 function priceOf(price: ModelPrice): Price {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { settle } from '../../../src/core/request/model-settings.ts';
-import type { ModelSettings } from '../../../src/contract/operator-types.ts';
+import type { ModelSettings } from '../../../src/contract/settings-types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ModelMedia } from '../../../src/contract/operator-types.ts';
+import type { ModelMedia } from '../../../src/contract/settings-types.ts';
 import { inputSizeOf } from '../../../src/core/tokens/input-size.ts';
 
 /** Of each message. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { OwnKey } from '../../../src/contract/types.ts';
+import type { OwnKey } from '../../../src/contract/record-types.ts';
 import { callerOf, readError } from '../../records/caller.ts';
 import { answer } from '../../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { UsageQuery, UsageRow } from '../../../src/core/books/keys.ts';
-import type { UsageList } from '../../../src/contract/types.ts';
+import type { UsageList } from '../../../src/contract/record-types.ts';
 import { callerOf, readError } from '../../records/caller.ts';
 import { answer, USAGE } from '../../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';

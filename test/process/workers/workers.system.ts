@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
+import type { RequestRecord } from '../../../src/contract/types.ts';
 import type {
   AdminBackend,
   AdminBackendList,
   AdminLimit,
   AdminLimitList,
 } from '../../../src/contract/operator-types.ts';
-import type { RequestRecord } from '../../../src/contract/types.ts';
 import { answer, stream, text } from '../../records/chunks.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';
 import { readExposition, sumOf, type Family } from '../../support/exposition.ts';
