@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
-import { showSettings, type ShownSetting } from '../config/settings.ts';
+import { showSettings } from '../config/settings.ts';
 import { addCommand } from './command.ts';
 import type { Cli } from './printer.ts';
 import { formatNumberOf } from './format.ts';
@@ -35,12 +35,7 @@ export function addConfig(program: Command, cli: Cli): void {
 }
 
 function printConfig(cli: Cli): void {
-  const settings = showSettings(cli.env).map((setting) => ({
-    name: setting.name,
-    value: setting.value,
-    source: sourceOf(setting, cli.fileNames),
-    hidden: setting.isHidden,
-  }));
+  const settings = showSettings(cli.env, cli.fileNames);
   cli.printer.show({ object: 'config', settings }, (paint) =>
     formatTable(
       [
@@ -54,10 +49,4 @@ function printConfig(cli: Cli): void {
   );
   // Throws all mistakes after all settings have been shown.
   for (const warning of readConfig(cli.env).warnings) cli.printer.note(warning);
-}
-
-function sourceOf({ name, origin }: ShownSetting, fileNames: ReadonlySet<string>): string {
-  if (origin === 'file') return `${name}_FILE`;
-  if (origin !== 'set') return origin === 'default' ? 'default' : 'not set';
-  return fileNames.has(name) ? '.env' : 'environment';
 }

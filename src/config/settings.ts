@@ -106,23 +106,24 @@ export interface ShownSetting {
   readonly name: string;
   /** Null when it must not be shown, or without a value and a default. */
   readonly value: string | null;
-  readonly origin: 'set' | 'file' | 'default' | 'absent';
-  readonly isHidden: boolean;
+  readonly source: string;
+  readonly hidden: boolean;
 }
 
-/** Returns every setting without secrets and without URLs that may hold one. */
-export function showSettings(env: Environment): readonly ShownSetting[] {
+/** Returns every setting without secrets and without URLs that may hold one. `fileNames` came from `.env`. */
+export function showSettings(env: Environment, fileNames: ReadonlySet<string>): readonly ShownSetting[] {
   const set = presentTexts(env);
   const texts = new Map(set);
   addFromFiles(texts, env);
   return [...PROPERTIES].map(([name, property]) => {
     const text = texts.get(name);
-    if (text !== undefined) {
-      const isHidden = !mayShow(name, text);
-      return { name, value: isHidden ? null : text, origin: set.has(name) ? 'set' : 'file', isHidden };
+    if (text === undefined) {
+      const value = toDefaultText(property.default);
+      return { name, value, source: value === null ? 'not set' : 'default', hidden: false };
     }
-    const value = toDefaultText(property.default);
-    return { name, value, origin: value === null ? 'absent' : 'default', isHidden: false };
+    const hidden = !mayShow(name, text);
+    const variable = fileNames.has(name) ? '.env' : 'environment';
+    return { name, value: hidden ? null : text, source: set.has(name) ? variable : `${name}_FILE`, hidden };
   });
 }
 
