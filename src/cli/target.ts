@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { ENV_FILE } from '../config/env-file.ts';
+import { isLoopback } from '../config/loopback.ts';
 import { currentHeaders } from '../backend/current-key.ts';
 import { egressOf } from '../backend/outbound.ts';
 import { toModelMatcher } from '../core/model-patterns.ts';
@@ -201,7 +202,7 @@ async function expectKeyIsFor({ baseUrl, apiKey, namedBy }: Target, context: Cli
   const file = resolve(ENV_FILE);
   if (stderr.isTTY === true) stderr.write(`${namedBy} comes from ${toVisible(file)}.\n`);
   const isOfFile = [...fileNames].some((name) => env[name] === apiKey);
-  if (apiKey === undefined || isOfFile || isThisMachine(new URL(baseUrl).hostname)) return;
+  if (apiKey === undefined || isOfFile || isLoopback(new URL(baseUrl).hostname)) return;
   const answer = await ask?.(toVisible(`Send your key, which is not from this file, to ${baseUrl}? [y/N] `));
   if (isYes(answer)) return;
   throw new CliError(
@@ -210,8 +211,4 @@ async function expectKeyIsFor({ baseUrl, apiKey, namedBy }: Target, context: Cli
         'If the key is for this backend, name it with --base-url.',
     ),
   );
-}
-
-function isThisMachine(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

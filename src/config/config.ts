@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import type { Dialect } from '../core/dialects.ts';
 import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
@@ -6,6 +6,7 @@ import { findDialect, readDialectsFile, unknownDialect } from './dialects-file.t
 import { parametersOf, readBackendsFile, type BackendTable } from './backends-file.ts';
 import { CONSTANTS } from './constants.ts';
 import { findUrlProblems, toBaseUrl } from './base-url.ts';
+import { isLoopback } from './loopback.ts';
 import { readModelsFile } from './models-file.ts';
 import { findHeaderProblems, toHeaders } from './own-headers.ts';
 import { UTC } from '../core/time.ts';
@@ -246,19 +247,6 @@ function findDoubtful(settings: Settings): readonly string[] {
 
 /** With fewer, an eighth, which is the part of a network of strangers, is less than one body. */
 const FEWEST_BODIES_IN_FLIGHT = 8;
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8);
-LOOPBACK.addAddress('::1', 'ipv6');
-
-function isLoopback(host: string): boolean {
-  // The URL parser normalizes every notation that can be listened on, such as LOCALHOST and 127.1.
-  const address = host.replace(/%.*$/, '');
-  const name =
-    URL.parse(`http://${isIPv6(address) ? `[${address}]` : address}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
-  if (isIP(name) === 0) return name === 'localhost' || name === 'localhost.';
-  return LOOPBACK.check(name, isIPv6(name) ? 'ipv6' : 'ipv4');
-}
 
 interface Read {
   readonly dialect: Dialect;

@@ -2,6 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import type { Proxy } from '../core/routes.ts';
+import { isLoopback } from './loopback.ts';
 import type { Environment } from './settings.ts';
 
 /**
@@ -14,7 +15,8 @@ export function proxyFor(target: string, env: Environment): Proxy | undefined {
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   const excepted = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').toLowerCase().split(/[\s,]+/);
-  if (isLoopback(host) || excepted.some((entry) => covers(entry, host, port))) return undefined;
+  if (isLoopback(host) || host.endsWith('.localhost') || excepted.some((entry) => covers(entry, host, port)))
+    return undefined;
   const names = [`${url.protocol.slice(0, -1)}_proxy`, 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
   const variable = names.find((name) => (env[name]?.trim() ?? '') !== '');
   if (variable === undefined) return undefined;
@@ -51,10 +53,6 @@ function isUsable({ url }: Proxy): boolean {
 export function showProxy({ variable, url }: Proxy): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host} (${variable})`;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || isWithin('127.0.0.0/8', host) || host === '::1';
 }
 
 /** An entry is `*`, or a name with all below it, an address or a subnet, each of them with a port or without. */
