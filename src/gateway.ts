@@ -7,7 +7,7 @@ import { hasNoKeys } from './accounts/keys.ts';
 import { openAccounts } from './accounts/open.ts';
 import type { ChatBackend } from './backend/chat.ts';
 import { onlyBackend, openBackends } from './backend/open.ts';
-import { openAlerts } from './alerts/open.ts';
+import { openAlerts } from './alerts/alerts.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import type { KeyOwner } from './backend/request-headers.ts';
 import { lookUp } from './backend/lookup.ts';

@@ -26,8 +26,7 @@ import { untilServed } from '../wire/until-served.ts';
 import { createGroupRoutes, createKeyRoutes, sending } from './account-routes.ts';
 import { createAdministration } from './administration.ts';
 import { createAdminRequests } from './requests.ts';
-import { showUsageTotals } from './usage-totals.ts';
-import { showUsageOfAll } from './usage.ts';
+import { showUsageOfAll, showUsageTotals } from './usage.ts';
 
 export interface AdminServices {
   readonly settings: {

@@ -17,11 +17,7 @@ export interface AdminRequestsOptions {
   readonly authMode: AuthMode;
 }
 
-export interface AdminRequests {
-  readonly list: RequestHandler;
-  readonly show: RequestHandler<{ id: string }>;
-  readonly cancel: RequestHandler<{ id: string }>;
-}
+type AdminRequests = Record<'list', RequestHandler> & Record<'show' | 'cancel', RequestHandler<{ id: string }>>;
 
 export function createAdminRequests(options: AdminRequestsOptions, administration: Administration): AdminRequests {
   const { store, running, publicBaseUrl, authMode } = options;

@@ -1,6 +1,7 @@
 /** Notices what an operator should hear of, and sees to it that one gateway tells it once. */
 
 import { createHash } from 'node:crypto';
+import type { LookupFunction } from 'node:net';
 import { hostname } from 'node:os';
 import { messageOf } from '../core/errors.ts';
 import type { Alert, BackendAlertData, FundsAlertData, StoreAlertData } from '../contract/operator-types.ts';
@@ -10,7 +11,7 @@ import type { Store } from '../core/books/store.ts';
 import type { AlertCount, AlertReadings } from '../telemetry/instruments.ts';
 import { watchAccounts, type AccountWatch, type Reached } from './accounts.ts';
 import { percentOf } from './spending.ts';
-import type { AlertResult, Webhook, WebhookLog } from './webhook.ts';
+import { openWebhook, type AlertResult, type Webhook, type WebhookLog, type WebhookOptions } from './webhook.ts';
 
 export interface Alerts {
   /** Looks at the store and at all accounts. Never rejects. */
@@ -33,6 +34,24 @@ export interface AlertsOptions {
   readonly log: WebhookLog;
   /** 0 looks only when it is asked to. */
   readonly everyMs?: number;
+}
+
+export interface OpenAlertsOptions extends Omit<AlertsOptions, 'openWebhook' | 'everyMs'> {
+  /** Null sends nothing. */
+  readonly webhook: Pick<WebhookOptions, 'url' | 'secret' | 'proxy'> | null;
+  /** Whether metrics show the readings. */
+  readonly isCounted: boolean;
+  readonly lookup: LookupFunction;
+}
+
+/** Opens the alerts. Funds are looked at only where somebody hears of it. */
+export function openAlerts({ webhook, isCounted, lookup, ...options }: OpenAlertsOptions): Alerts {
+  const { nowMs, log } = options;
+  return createAlerts({
+    ...options,
+    openWebhook: webhook && ((count) => openWebhook({ ...webhook, nowMs, log, count, lookup })),
+    ...(webhook === null && !isCounted && { everyMs: 0 }),
+  });
 }
 
 const TYPES = ['credits.threshold', 'spend.threshold', 'backend.resting', 'store.failing'] as const;
