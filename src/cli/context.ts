@@ -1,10 +1,7 @@
 import type { Environment } from '../config/settings.ts';
 
-export interface CliEnvironment {
+export interface CliContext {
   readonly env: Environment;
-}
-
-export interface CliContext extends CliEnvironment {
   readonly fileNames: ReadonlySet<string>;
   readonly stdout: Output;
   readonly stderr: Output;

@@ -11,7 +11,7 @@ import { readKeyFile } from '../config/value-file.ts';
 import { withSettings, type Environment } from '../config/settings.ts';
 import type { BackendSpec, Egress } from '../core/routes.ts';
 import { isYes } from './confirm.ts';
-import { CliError, UsageError, type CliContext, type CliEnvironment } from './context.ts';
+import { CliError, UsageError, type CliContext } from './context.ts';
 import type { ExaminationOptions } from '../doctor/examine.ts';
 import type { Examined } from './doctor-report.ts';
 import { parseDuration } from './options.ts';
@@ -54,7 +54,7 @@ export interface Target extends Examined, Egress {
 
 /** Runs `use` with the backend of the options and settings, or else with the demo backend. */
 export async function withTarget<Result>(
-  { env }: CliEnvironment,
+  { env }: Pick<CliContext, 'env'>,
   options: TargetOptions,
   use: (target: Target) => Promise<Result>,
 ): Promise<Result> {
@@ -125,7 +125,7 @@ function readTargetConfig(env: Environment, options: TargetOptions): Config {
  * end.
  */
 export async function withEachTarget(
-  context: CliEnvironment,
+  context: Pick<CliContext, 'env'>,
   options: TargetOptions,
   use: (target: Target) => Promise<void>,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 import { contentType } from '../backend/answer-reader.ts';
 import { withInquirer, type Inquirer, type RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../core/chat.ts';
+import type { ApiError } from '../core/errors.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { DoctorError } from './doctor-error.ts';
 import { toVisible } from '../core/visible.ts';
@@ -90,7 +91,7 @@ export async function askFirstChat(backend: Backend, model: string): Promise<Fir
   if (status === 401 || status === 403) throw wrongKey(status, backend);
   if (status >= 300 && status < 400) throw redirected(reply);
   const refusal = refusalIn(reply, secretsOf(backend));
-  if (refusal !== undefined) throw refused(refusal.code, { status, message: refusal.message, model, backend });
+  if (refusal !== undefined) throw refused(refusal, status, { model, baseUrl: backend.baseUrl });
   return { limitField, reply, said: readSaid(reply, secretsOf(backend)) };
 }
 
@@ -127,14 +128,11 @@ function redirected({ status, headers }: RawReply): DoctorError {
   );
 }
 
-interface RefusedChat {
-  readonly status: number;
-  readonly message: string;
-  readonly model: string;
-  readonly backend: Backend;
-}
-
-function refused(code: string, { status, message, model, backend }: RefusedChat): DoctorError {
+function refused(
+  { code, message }: ApiError,
+  status: number,
+  { model, baseUrl }: { readonly model: string; readonly baseUrl: string },
+): DoctorError {
   if (code === 'model_not_found') {
     return new DoctorError(
       `The backend has no model ${toVisible(JSON.stringify(model))} (${status}): ${message.replace(/(?<![.!?])$/, '.')} --model names another.`,
@@ -142,7 +140,7 @@ function refused(code: string, { status, message, model, backend }: RefusedChat)
   }
   if (status === 404 || status === 405) {
     const words = code === 'not_found' ? `: ${message}` : '.';
-    return new DoctorError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status})${words}`);
+    return new DoctorError(`There are no chat completions at ${baseUrl}/chat/completions (${status})${words}`);
   }
   return new DoctorError(`The backend refuses the smallest chat completion (${status}): ${message}`);
 }
