@@ -33,8 +33,15 @@ export async function openLogOutput(format: LogFormat): Promise<DestinationStrea
   return { write: (line) => output.write(toPretty(line)) };
 }
 
+/** A disk that is full, or a terminal that is gone, ends nothing: what could not be written is tried again with the next line. */
 function openStdout(): DestinationStream {
-  return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
+  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
+  const flush = output.flushSync.bind(output);
+  let isFailing = false;
+  output.on('error', () => (isFailing = true)).on('write', () => (isFailing = false));
+  // At the end of the process it would try for ever.
+  output.flushSync = () => (isFailing ? undefined : flush());
+  return output;
 }
 
 /** Gives each request its own logger, as `req.log` and `res.log`. */

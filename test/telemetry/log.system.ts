@@ -1,15 +1,21 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { AT_ONCE_MS } from '../support/time.ts';
 
 describe('createLogger', () => {
   const module = join(import.meta.dirname, '../../src/telemetry/log.ts');
 
-  async function outputOf(statements: string): Promise<string> {
+  function argsOf(statements: string): string[] {
     const program = `import { createLogger, openLogOutput } from ${JSON.stringify(module)}; ${statements}`;
-    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
+    return ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+  }
+
+  async function outputOf(statements: string): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, argsOf(statements));
     return stdout;
   }
 
@@ -17,6 +23,28 @@ describe('createLogger', () => {
     expect(await outputOf("createLogger('info').info('last words'); process.exit(0);")).to.include(
       '"msg":"last words"',
     );
+  });
+
+  it('lets the process go on, and end, where no line can be written', async function () {
+    // Whatever is written to it finds no room.
+    if (!existsSync('/dev/full')) this.skip();
+    const output = openSync('/dev/full', 'w');
+    const statements = `
+      import { write } from 'node:fs';
+      import { promisify } from 'node:util';
+      const log = createLogger('info');
+      for (let line = 0; line < 9; line += 1) {
+        log.info('a line');
+        await promisify(write)(1, 'x').catch(() => undefined);
+      }
+      process.exit(7);`;
+    const child = spawn(process.execPath, argsOf(statements), {
+      stdio: ['ignore', output, 'ignore'],
+      timeout: AT_ONCE_MS,
+      killSignal: 'SIGKILL',
+    });
+    closeSync(output);
+    expect(await once(child, 'exit')).to.deep.equal([7, null]);
   });
 
   const REQUEST_LINE =
