@@ -36,6 +36,7 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
 
   function open(holderNow: () => Holder): History {
     const share = shares.open(holderNow);
+    let isClosed = false;
     const history: History = {
       get(responseId) {
         const latest = latestOf.get(history);
@@ -44,6 +45,8 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
         return { turns, bytes };
       },
       set(responseId, turns, continuedId) {
+        // The client may leave while the end of its answer is recorded.
+        if (isClosed) return;
         const owner = holderNow().name;
         const latest = latestOf.get(history);
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;
@@ -57,7 +60,10 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
       delete(responseId) {
         if (latestOf.get(history)?.responseId === responseId) drop(history);
       },
-      close: () => drop(history),
+      close() {
+        isClosed = true;
+        drop(history);
+      },
     };
     return history;
   }

@@ -102,6 +102,15 @@ describe('createChains', () => {
       expect(remembers(mine, 'resp_2')).to.equal(true);
     });
 
+    it('takes no room for an answer that comes to its end after its connection is closed', () => {
+      const histories = open({ capacity: BYTES, largest: BYTES });
+      const [mine, foreign] = [histories.open(() => me), histories.open(() => other)];
+      foreign.close();
+      foreign.set('resp_1', [item('one')], undefined);
+      mine.set('resp_2', [item('two')], undefined);
+      expect(remembers(mine, 'resp_2')).to.equal(true);
+    });
+
     function open(options: Pick<SharesOptions, 'capacity' | 'largest'>) {
       return createHistories({ maxBytes: 100, shares: createShares({ ...options, callerShare: 1 }) });
     }
