@@ -7,6 +7,8 @@ import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } fro
 
 const MAX_PATH_CHARACTERS = 256;
 const MAX_ID_CHARACTERS = 128;
+/** That of a key which somebody has put where its id belongs, with the beginning that may be shown. */
+const SECRET = /(rgk_\w{6})\w+/g;
 const MAX_CAUSES = 3;
 /** A reader that has stopped must not block the gateway or fill its memory. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -140,7 +142,7 @@ function describeRequest(req: IncomingMessage): object {
   const [path = ''] = (req.url ?? '').split('?', 1);
   return {
     method: req.method,
-    path: path.slice(0, MAX_PATH_CHARACTERS),
+    path: path.replaceAll(SECRET, '$1…').slice(0, MAX_PATH_CHARACTERS),
     clientId: clientRequestIdOf(req),
   };
 }

@@ -278,6 +278,9 @@ describe('a gateway that issues keys', () => {
       ...['/metrics', '/admin/v1/keys', `/admin/v1/keys/${poor.key.keyId}/ledger`, '/admin/v1/usage'].map((path) =>
         fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }),
       ),
+      // In the place of an id.
+      fetch(`${gateway.url}/admin/v1/keys/${rich.secret}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }),
+      callerOf(gateway.url, rich.secret).get(`/v1/requests/${rich.secret}`),
     ]);
     const said = await Promise.all(
       replies.map(async (reply) => JSON.stringify([...reply.headers]) + (await reply.text())),
