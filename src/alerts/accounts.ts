@@ -39,15 +39,15 @@ const MAX_ACCOUNTS = 10_000;
 const MAX_REFUSALS = 1000;
 
 export function watchAccounts({ store, onReached }: AccountWatchOptions): AccountWatch {
-  let refusals = new Set<string>();
+  /** Until a look has told of them. */
+  const refusals = new Set<string>();
   /** By account and kind, of the accounts that the last look found. */
   let known = new Map<string, { readonly period: string; readonly level: number }>();
   let groups: readonly GroupReading[] = [];
   let reached: readonly ReachedReading[] = [];
 
   async function look(): Promise<void> {
-    const refused = refusals;
-    refusals = new Set();
+    const refused = new Set(refusals);
     const found: typeof known = new Map();
     const readings: GroupReading[] = [];
     const levels: ReachedLevel[] = [];
@@ -61,6 +61,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
     }
     for await (const account of accountsOf('keys', LOWEST)) await note('key', account);
     [known, groups, reached] = [found, readings, countReached(levels)];
+    for (const refusal of refused) refusals.delete(refusal);
 
     async function note(kind: ReachedReading['account'], account: AccountSpending): Promise<void> {
       const all = spendingOf(account);
@@ -75,6 +76,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
         const level = Math.max(now, before);
         levels.push({ account: kind, of, level });
         const isKnown = level === before || (await onReached({ account, spending, level }));
+        if (!isKnown) refused.delete(refusalOf(account.id, of));
         if (isKnown || before > 0) found.set(place, { period, level: isKnown ? level : before });
       }
     }

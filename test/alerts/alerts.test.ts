@@ -15,12 +15,13 @@ describe('createAlerts', () => {
   let store: Store;
   let isFailing: boolean;
   let isFull: boolean;
+  let fails: boolean;
   let sent: { readonly id: string; readonly alert: Alert }[];
   let logged: unknown[];
   let opened: Alerts[];
 
   beforeEach(async () => {
-    [nowMs, isFailing, isFull, sent, logged, opened] = [NOON_MS, false, false, [], [], []];
+    [nowMs, isFailing, isFull, fails, sent, logged, opened] = [NOON_MS, false, false, false, [], [], []];
     store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: () => nowMs });
   });
   afterEach(async () => {
@@ -244,7 +245,7 @@ describe('createAlerts', () => {
   });
 
   it('goes on after a look that failed', async () => {
-    let fails = true;
+    fails = true;
     const { keyId } = await store.createKey(newKeyDraft({ creditsMicro: 10 }));
     await spend(keyId, 10);
     const alerts = open({
@@ -259,4 +260,26 @@ describe('createAlerts', () => {
     await alerts.look();
     expect(levelsSent()).to.deep.equal([100]);
   });
+
+  for (const { what, hold, letGo } of [
+    { what: 'a look that failed', hold: () => (fails = true), letGo: () => (fails = false) },
+    { what: 'one that found no room', hold: () => (isFull = true), letGo: () => (isFull = false) },
+  ]) {
+    it(`still knows of a refusal after ${what}`, async () => {
+      const { keyId } = await store.createKey(newKeyDraft({ creditsMicro: 10 }));
+      await spend(keyId, 9);
+      const alerts = open({
+        store: {
+          ...store,
+          listSpending: (query) => (fails ? Promise.reject(new Error('no')) : store.listSpending(query)),
+        },
+      });
+      alerts.noteRefusal(keyId, 'credits');
+      hold();
+      await alerts.look();
+      letGo();
+      await alerts.look();
+      expect(levelsSent()).to.deep.equal([100]);
+    });
+  }
 });
