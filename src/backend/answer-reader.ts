@@ -94,8 +94,8 @@ function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | un
   if (start.startsWith('<')) return 'neither';
   if (type === 'text/event-stream') return start !== '' || ended ? 'stream' : undefined;
   if (/^(?:data|event|id|retry)?:/.test(start)) return 'stream';
-  const mayBecomeStream = ['data:', 'event:', 'id:', 'retry:'].some((field) => field.startsWith(start));
-  return mayBecomeStream && !ended ? undefined : 'neither';
+  const isCut = [BYTE_ORDER_MARK, 'data:', 'event:', 'id:', 'retry:'].some((beginning) => beginning.startsWith(start));
+  return isCut && !ended ? undefined : 'neither';
 }
 
 function neither(head: Uint8Array, { onOperatorProblem, settings }: AnswerReaderOptions): ApiError {
@@ -161,6 +161,9 @@ function bodyOf(error: unknown): string {
     return '';
   }
 }
+
+/** As its bytes are in Latin-1. */
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /** Removes white space and a byte order mark: some backends send empty lines while they think. */
 function withoutLeadingSpace(bytes: Uint8Array): Uint8Array {

@@ -340,6 +340,15 @@ describe('the chat backend', () => {
       }
     }
 
+    it('reads a completion whose byte order mark comes one byte at a time', async () => {
+      scripted.reply(async ({ start, drip, end }) => {
+        start(200, { 'content-type': 'application/json' });
+        await drip('\uFEFF', { pieceBytes: 1, everyMs: 20 });
+        end(JSON.stringify(completion('Hi')));
+      });
+      expect(textOf(await collect(await ask(connect(), JSON_REQUEST)))).to.equal('Hi');
+    });
+
     it('reads a stream whose first bytes come one at a time', async () => {
       const text = `data: ${JSON.stringify(textChunk('grüße 漢字'))}\n\ndata: [DONE]\n\n`;
       scripted.reply(async ({ start, drip, end }) => {
