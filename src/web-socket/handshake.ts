@@ -35,6 +35,8 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     refuseWhileDraining(running);
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
     checkOrigin(req.headers.origin, () => [...corsOrigins, new URL(baseUrl).origin], req.host);
+    // A connection that broke while the key was looked up gives nothing back any more.
+    if (upgrade.socket.destroyed) throw new ApiError('client_disconnected');
     const { holder } = callerOf(res);
     const share = options.load.webSockets.open(holder);
     share.take(1);

@@ -7,6 +7,7 @@ import { callerOf } from '../records/caller.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { makeHeld } from '../support/held-store.ts';
 import { passUntil, useHeldTime } from '../support/held-time.ts';
 import { kernelMayTake } from '../support/kernel.ts';
 import { chunkOf } from '../support/machine.ts';
@@ -100,27 +101,19 @@ describe('a client that goes away', () => {
   });
 
   it('while its key is looked up leaves its place to others', async () => {
-    const [asked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const store = await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: Date.now });
-    const slow: typeof store = {
-      ...store,
-      async findKeyByHash(...key) {
-        asked.resolve();
-        await goOn.promise;
-        return store.findKeyByHash(...key);
-      },
-    };
+    const store = makeHeld(await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: Date.now }));
+    const asked = store.hold('findKeyByHash');
     const settings = { UPSTREAM_BASE_URL: backend.baseUrl, MAX_CONCURRENT_REQUESTS: '1' };
-    const managed = await openManagedGateway(settings, { store: slow });
+    const managed = await openManagedGateway(settings, { store });
     await gateway.close();
     gateway = managed;
     const { secret } = await managed.issue();
     const socket = sendRaw(gateway.url, JSON_REQUEST, { apiKey: secret });
-    await asked.promise;
+    await asked;
     socket.destroy();
     await once(socket, 'close');
     await allArrived();
-    goOn.resolve();
+    store.letGo();
     backend.reply({ sse: [chunkOf({ content: 'Hi' }, 'stop')] });
     const reply = await callerOf(gateway.url, secret).create(JSON_REQUEST);
     expect(reply.status, await reply.text()).to.equal(200);

@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
 import { allStrangers } from '../support/gateway.ts';
+import { openStore } from '../../src/store/open.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
 import type { ResponseEvent } from '../../src/contract/types.ts';
 import type { Script } from '../support/backend.ts';
+import { makeHeld } from '../support/held-store.ts';
 import { passUntil, useHeldTime } from '../support/held-time.ts';
 import { kernelMayTake } from '../support/kernel.ts';
 import { openManagedGateway } from '../support/managed.ts';
@@ -151,6 +153,30 @@ describe('the handshake of a WebSocket', () => {
     await first.closed;
     // The gateway may hear of it a moment later.
     await until(async () => (await shake({ ...KEY, ...HANDSHAKE })).status === 101);
+  });
+
+  it('takes no place where the client breaks the connection while its key is looked up', async () => {
+    const store = makeHeld(await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: Date.now }));
+    const asked = store.hold('findKeyByHash');
+    const settings = { UPSTREAM_BASE_URL: scene.backend.baseUrl, MAX_WEBSOCKETS: '1' };
+    const gateway = await openManagedGateway(settings, { store });
+    try {
+      const { secret: apiKey } = await gateway.issue();
+      const { hostname, port, host } = new URL(gateway.url);
+      const socket = connect(Number(port), hostname);
+      const headers = Object.entries({ ...HANDSHAKE, host, authorization: `Bearer ${apiKey}` });
+      const lines = ['GET /v1/responses HTTP/1.1', ...headers.map(([name, value]) => `${name}: ${value}`)];
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      await asked;
+      socket.resetAndDestroy();
+      await allArrived();
+      store.letGo();
+      await allArrived();
+      const { ws } = await speakTo(gateway.url, { apiKey });
+      ws.terminate();
+    } finally {
+      await gateway.close();
+    }
   });
 
   it('of a POST with another upgrade is a POST', async () => {

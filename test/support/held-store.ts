@@ -2,7 +2,7 @@ import type { Store } from '../../src/core/books/store.ts';
 
 export interface HeldStore extends Store {
   /** From now on this call waits in front of the store below. Resolves when the first one has come. */
-  hold(name: 'accept' | 'finish' | 'record' | 'discard'): Promise<void>;
+  hold(name: 'accept' | 'finish' | 'record' | 'discard' | 'findKeyByHash'): Promise<void>;
   /** Lets all calls go on, or fail with this error before they reach the store below. */
   letGo(error?: Error): void;
 }
@@ -28,6 +28,7 @@ export function makeHeld(store: Store): HeldStore {
     // It is both of them too.
     record: (draft, outcome) =>
       pass('record', () => pass('accept', () => pass('finish', () => store.record(draft, outcome)))),
+    findKeyByHash: (...key) => pass('findKeyByHash', () => store.findKeyByHash(...key)),
     discard: (requestId) => pass('discard', () => store.discard(requestId)),
     hold(name) {
       const at = { came: Promise.withResolvers<void>(), go: Promise.withResolvers<void>() };
