@@ -3,6 +3,7 @@
 import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { ApiError } from '../errors.ts';
+import { endOf } from './finish-reason.ts';
 import { toDelta } from './completion.ts';
 import { isList, isObject, listOf } from '../json.ts';
 
@@ -56,8 +57,15 @@ export function messageOf(choice: ChatChunk): ChatChunk | undefined {
  * SGLang, vercel/ai#2548) in all chunks but the last.
  */
 export function finishReasonOf(choice: ChatChunk): string | undefined {
-  const reason = choice['finish_reason'];
-  return typeof reason === 'string' && !NO_REASON.has(reason) ? reason.toLowerCase() : undefined;
+  const reason = reasonIn(choice['finish_reason']);
+  if (reason === undefined) return undefined;
+  // OpenRouter says `stop` where the provider has failed (OleksandrChekhovskyi/hax PR#15).
+  const native = reasonIn(choice['native_finish_reason']);
+  return native !== undefined && endOf(native) === 'failed' ? native : reason;
+}
+
+function reasonIn(value: unknown): string | undefined {
+  return typeof value === 'string' && !NO_REASON.has(value) ? value.toLowerCase() : undefined;
 }
 
 const NO_REASON: ReadonlySet<string> = new Set(['', 'null', 'None']);

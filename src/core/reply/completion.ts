@@ -40,14 +40,14 @@ function readUnparsedChoices(bytes: Buffer, start: number, choices: unknown[]): 
     if (bytes[at] === '{'.charCodeAt(0)) choices.push(choice);
     return readFields(bytes, at, (name, valueStart) => {
       const end = endOfValue(bytes, valueStart);
-      if (name === 'index' || name === 'finish_reason' || name === 'usage')
-        choice[name] = readShort(bytes.subarray(valueStart, end));
+      if (name !== undefined && OF_CHOICE.has(name)) choice[name] = readShort(bytes.subarray(valueStart, end));
       return end;
     });
   });
 }
 
 const MAX_UNPARSED_CHOICES = 1024;
+const OF_CHOICE: ReadonlySet<string> = new Set(['index', 'finish_reason', 'native_finish_reason', 'usage']);
 
 function toChunkChoice(choice: unknown): unknown {
   if (!isObject(choice) || !isObject(choice['message'])) return choice;

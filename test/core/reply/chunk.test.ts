@@ -63,6 +63,22 @@ describe('finishReasonOf', () => {
       expect(finishReasonOf({ finish_reason: given })).to.equal(expected);
     });
   }
+
+  for (const [given, native, expected] of [
+    ['stop', 'network_error', 'network_error'],
+    ['stop', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call'],
+    ['length', 'error', 'error'],
+    ['stop', 'STOP', 'stop'],
+    ['tool_calls', 'end_turn', 'tool_calls'],
+    ['stop', 'max_tokens', 'stop'],
+    ['stop', 'something', 'stop'],
+    ['stop', null, 'stop'],
+    [null, 'error', undefined],
+  ] as const) {
+    it(`reads ${given}, for which the provider has said ${native}, as ${String(expected)}`, () => {
+      expect(finishReasonOf({ finish_reason: given, native_finish_reason: native })).to.equal(expected);
+    });
+  }
 });
 
 describe('saysNothing', () => {

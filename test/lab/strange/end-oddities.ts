@@ -262,6 +262,16 @@ export const BROKEN: readonly SameOddity[] = [
     takes: ['end'] as const,
     apply: (chunks: Json[]) => withReason(chunks, () => reason),
   })),
+  {
+    name: 'a finish reason beside network_error of the provider',
+    source: 'OpenRouter, OleksandrChekhovskyi/hax PR#15',
+    takes: ['end'],
+    apply: (chunks) => {
+      const choices = chunks.flatMap(choicesIn).filter(({ finish_reason: reason }) => Boolean(reason));
+      for (const choice of choices) choice['native_finish_reason'] = 'network_error';
+      return choices.length > 0 ? chunks : undefined;
+    },
+  },
 ];
 
 function withReason(chunks: Json[], to: (reason: string) => string | null): Json[] | undefined {
