@@ -1,6 +1,6 @@
 /** What JSON may have before it is parsed: a few kilobytes can block the process for seconds. */
 
-import { readJson } from './json.ts';
+import { isObject, readJson } from './json.ts';
 
 export const MAX_DEPTH = 128;
 /** 32 MiB of `[],[],…` would become gigabytes and block the process for seconds. */
@@ -44,6 +44,12 @@ export function excessOfText(text: string): string | undefined {
 /** Returns undefined for invalid JSON, and for what has too much. */
 export function readBoundedJson(text: string): unknown {
   return excessOfText(text) === undefined ? readJson(text) : undefined;
+}
+
+/** Returns the JSON of an object that is in a JSON string; undefined for other texts. */
+export function objectInString(text: string): string | undefined {
+  const inner = readBoundedJson(text);
+  return typeof inner === 'string' && isObject(readBoundedJson(inner)) ? inner : undefined;
 }
 
 export function measureJson(bytes: Buffer, maxValues = Infinity): JsonSize {

@@ -1,3 +1,4 @@
+import { objectInString } from '../json-size.ts';
 import { createJsonEnd, jsonObjectIn } from './json-end.ts';
 import type { Writable } from '../writable.ts';
 
@@ -67,7 +68,7 @@ export function createCallArguments(): CallArguments {
     length: 0,
     isWhole: false,
     isPlaceholder,
-    canEnd: () => self.isWhole || isWaitingWhole(),
+    canEnd: () => self.isWhole || isWaitingWhole() || objectInString(self.told) !== undefined,
   };
   return self;
 

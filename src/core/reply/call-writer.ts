@@ -6,6 +6,7 @@ import type { CallId } from '../../contract/ids.ts';
 import type { ItemIdPrefix } from '../ids.ts';
 import { nameOf, type BuiltInKind, type ToolName, type ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../errors.ts';
+import { objectInString } from '../json-size.ts';
 import { createPairReader, toWellFormedJson } from '../well-formed.ts';
 
 export interface CallWriter {
@@ -45,17 +46,25 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
   }));
   const pairs = createPairReader();
   let wrote = false;
+  let quoted = '';
 
   function write(delta: string): void {
     if (delta === '') return;
     wrote = true;
     log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
   }
+
+  /** Arguments in a string in a string are known at their end (quarkiverse/quarkus-langchain4j PR#2642). */
+  function read(delta: string): void {
+    if (!wrote && (quoted !== '' || delta.startsWith('"'))) quoted += delta;
+    else write(delta);
+  }
   return {
     hasItem: true,
-    write: (delta) => write(pairs.feed(delta)),
+    write: (delta) => read(pairs.feed(delta)),
     close(status) {
-      write(pairs.end());
+      read(pairs.end());
+      write(objectInString(quoted) ?? quoted);
       // Some backends send "" for a call without arguments, but clients parse the field as JSON.
       if (!wrote && status === 'completed') write('{}');
       const item = log.itemAt(place, 'function_call');

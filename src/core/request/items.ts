@@ -2,7 +2,7 @@ import type { InputItem, InputPart, KnownItem } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './parts.ts';
 import { isList, isObject } from '../json.ts';
-import { readBoundedJson } from '../json-size.ts';
+import { objectInString, readBoundedJson } from '../json-size.ts';
 import { toContext, UNREADABLE_SUMMARY } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
@@ -240,10 +240,14 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
   });
 }
 
-/** vLLM and Ollama refuse a whole history when the arguments of one call are not JSON. */
+/**
+ * vLLM and Ollama refuse a whole history when the arguments of one call are not JSON. Some clients
+ * write them twice (JetBrains/koog#2095).
+ */
 function toArguments(text: string): string {
   if (text === '') return '{}';
-  return isObject(readBoundedJson(text)) ? toWellFormedJson(text) : JSON.stringify({ [UNREADABLE]: text });
+  const given = isObject(readBoundedJson(text)) ? text : objectInString(text);
+  return given === undefined ? JSON.stringify({ [UNREADABLE]: text }) : toWellFormedJson(given);
 }
 
 const UNREADABLE = 'unreadable_arguments';

@@ -240,6 +240,30 @@ describe('a call', () => {
       expected: [['look', '{"a":1}']],
     },
     {
+      name: 'has its arguments as they are, where they come in a string in a string',
+      pieces: [
+        [0, 'look', '"{\\"a', 'a'],
+        [0, '', '\\":1}"'],
+        [1, 'get', JSON.stringify('{}'), 'b'],
+      ],
+      expected: [
+        ['look', '{"a":1}'],
+        ['get', '{}'],
+      ],
+    },
+    {
+      name: 'has the string that a model writes in the place of arguments',
+      pieces: [
+        [0, 'look', '"a', 'a'],
+        [0, '', '"'],
+        [1, 'get', '"{', 'b'],
+      ],
+      expected: [
+        ['look', '"a"'],
+        ['get', '"{'],
+      ],
+    },
+    {
       name: 'has an object in an object, where real pieces say so',
       pieces: [
         [0, 'look', '{"a":', 'a'],

@@ -335,6 +335,17 @@ describe('toPiece', () => {
     });
   }
 
+  it('takes arguments out of a string in a string', () => {
+    const item = { type: 'function_call', call_id: 'c', name: 'look' } as const;
+    const given = '{"a":"x\\"y"}';
+    expect(toPiece({ ...item, arguments: JSON.stringify(given) }, place)).to.have.property('arguments', given);
+    for (const other of ['"text"', '"[1]"', '"{"', JSON.stringify(JSON.stringify(given))])
+      expect(toPiece({ ...item, arguments: other }, place)).to.have.property(
+        'arguments',
+        JSON.stringify({ unreadable_arguments: other }),
+      );
+  });
+
   it('takes arguments for text that have too much to be parsed', () => {
     const huge = `{"a":[${'[],'.repeat(100_000)}[]]}`;
     const piece = toPiece({ type: 'function_call', call_id: 'c', name: 'look', arguments: huge }, place);

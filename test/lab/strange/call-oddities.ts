@@ -169,6 +169,18 @@ export const CALLS: readonly SameOddity[] = [
       }),
   },
   {
+    name: 'arguments in a string in a string',
+    source: 'quarkiverse/quarkus-langchain4j PR#2642',
+    takes: ['arguments form'],
+    apply: (chunks) =>
+      eachCall(chunks, (call) => {
+        const given = textOf(functionOf(call)['arguments']);
+        if (!isObject(readJson(given))) return false;
+        functionOf(call)['arguments'] = JSON.stringify(given);
+        return true;
+      }),
+  },
+  {
     name: 'arguments that are null before the first',
     source: 'unslothai/unsloth#10275',
     takes: ['arguments form'],
