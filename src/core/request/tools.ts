@@ -14,7 +14,7 @@ import type { HostedToolsPolicy } from '../../contract/settings-types.ts';
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
-import { isList } from '../json.ts';
+import { isList, listOf } from '../json.ts';
 import { lazily } from '../lazily.ts';
 import type { Dialect } from '../dialects.ts';
 import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
@@ -312,7 +312,14 @@ function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input
 }
 
 function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[] {
+  if (!mayModelCall(tool)) return [];
   return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
+}
+
+/** Others are for programs that a server runs. The Agents SDK fails when the model calls them. */
+function mayModelCall(tool: ToolParam): boolean {
+  const callers = 'allowed_callers' in tool ? listOf(tool.allowed_callers) : [];
+  return callers.length === 0 || callers.includes('direct');
 }
 
 function offersOf<Type extends ClientTool['type']>(

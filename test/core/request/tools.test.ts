@@ -102,6 +102,16 @@ describe('planTools', () => {
       expect(plan.echo.map((tool) => tool.type)).to.deep.equal(['function']);
     });
 
+    it('alone may call a tool that excludes the model', () => {
+      const tools: ToolParam[] = [['programmatic'], ['direct', 'programmatic'], []].map((callers, at) =>
+        Object.assign(toFunction(`look_${at}`), { allowed_callers: callers }),
+      );
+      const patch = Object.assign({ type: 'apply_patch' } as const, { allowed_callers: ['programmatic'] });
+      const plan = planTools({ input: '', tools: [...tools, patch, { type: 'programmatic_tool_calling' }] }, 'drop');
+      expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(['look_1', 'look_2']);
+      expect(plan.dropped).to.deep.equal(['programmatic_tool_calling']);
+    });
+
     it('are refused where they are not to be dropped', () => {
       expect(refusal({ tools: [look, webSearch] }, 'reject')).to.deep.equal({
         code: 'unsupported_tool',
