@@ -58,7 +58,10 @@ export interface BatchQueueLimits {
   readonly batch: number;
   /** A lookup can cost as much as many changes, which wait for it. */
   readonly lookups: number;
-  /** Beyond these only what must be kept is taken: the ends of requests that were accepted before. */
+  /**
+   * Beyond these only what must be kept is taken: the ends of requests that were accepted before. For a
+   * change, what is kept counts as well.
+   */
   readonly waiting: number;
   readonly answerWithinMs: number;
   readonly keptWithinMs: number;
@@ -144,8 +147,8 @@ export function createBatchQueue({
 
   function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
-    const isFull = waiting.length + lookingUp.size + kept.length >= limit.waiting;
-    if (isFull && care.isKept !== true) return Promise.reject(toUnavailable(TOO_MANY));
+    const before = waiting.length + lookingUp.size + (care.isLookup === true ? 0 : kept.length);
+    if (before >= limit.waiting && care.isKept !== true) return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const withinMs = care.isKept === true ? limit.keptWithinMs : limit.answerWithinMs;
       const deadlineMs = performance.now() + withinMs;

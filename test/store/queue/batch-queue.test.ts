@@ -169,6 +169,17 @@ describe('the queue', () => {
     expect(codes).to.deep.equal([undefined, undefined, 'store_unavailable', undefined, undefined]);
   });
 
+  it('answers lookups however much must be kept, and refuses new changes', async () => {
+    const queue = makeLane({ waiting: 2, keptWithinMs: 50 });
+    answer = (batch, mode) => (mode === 'write' ? failWith('full')() : succeed(batch));
+    await Promise.all([finish(queue), finish(queue), finish(queue)].map(failureCode));
+    expect(await Promise.all([find(queue), accept(queue)].map(failureCode))).to.deep.equal([
+      undefined,
+      'store_unavailable',
+    ]);
+    answer = succeed;
+  });
+
   it('tries again what found the database busy', async () => {
     const queue = makeLane();
     let tries = 0;
