@@ -1,15 +1,12 @@
 /** What compaction costs a key that the gateway has issued. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { openStore } from '../../src/store/open.ts';
 import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 /** 11 tokens of input at 2 millionths, and 7 of output at 10. */
@@ -24,18 +21,16 @@ const REFUSED = { json: { error: { message: 'slow down' } }, status: 429 };
 describe('a compaction', () => {
   useRealSockets();
 
-  let folder: string;
-  let file: string;
+  let workshop: Workshop;
   let backend: ScriptedBackend;
   let gateway: ManagedGateway;
   let issued: IssuedKey;
   let caller: Caller;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'compaction-'));
-    file = join(folder, 'gateway.db');
+    workshop = makeWorkshop();
     backend = await startScriptedBackend();
-    const store = await openStore({ databaseUrl: `file:${file}`, recordRetentionDays: 30 });
+    const store = await workshop.open();
     gateway = await openManagedGateway(
       {
         UPSTREAM_BASE_URL: backend.baseUrl,
@@ -51,7 +46,7 @@ describe('a compaction', () => {
   afterEach(async () => {
     await gateway.close();
     await backend.close();
-    rmSync(folder, { recursive: true, force: true });
+    await workshop.clear();
   });
 
   async function holdOf(reply: Response): Promise<number> {
@@ -94,7 +89,7 @@ describe('a compaction', () => {
       await reply.text();
       const { cost } = await caller.final(reply.headers.get('x-request-id') ?? '');
       expect(cost ?? 0).to.equal(times * COST_MICRO);
-      expect(expectBooksToAddUp(file, issued.key.keyId)).to.deep.include({
+      expect(expectBooksToAddUp(workshop.file, issued.key.keyId)).to.deep.include({
         balanceMicro: CREDITS_MICRO - times * COST_MICRO,
         spentMicro: times * COST_MICRO,
       });

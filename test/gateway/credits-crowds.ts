@@ -48,7 +48,7 @@ export function describeCredits(crowds: Crowds): void {
     let backend: ScriptedBackend;
     let gateway: ManagedGateway;
 
-    beforeEach(async () => {
+    before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'credits-'));
       file = join(folder, 'gateway.db');
       backend = await startScriptedBackend();
@@ -56,7 +56,7 @@ export function describeCredits(crowds: Crowds): void {
       gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store });
     });
 
-    afterEach(async () => {
+    after(async () => {
       await gateway.close();
       await backend.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI, { APIError, AuthenticationError, RateLimitError } from 'openai';
 import { issueSecret } from '../../src/accounts/keys.ts';
 import { createGateway, readConfig, type Gateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
-import { openStore } from '../../src/store/open.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
@@ -15,6 +13,7 @@ import { expectBooksToAddUp } from '../support/books.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { GATEWAY_SECRET, openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-admin-api-in-a-test';
 const NOW_MS = 1_790_000_050_000;
@@ -320,42 +319,45 @@ describe('a gateway that issues keys', () => {
 
 describe('a gateway that issues keys, when secrets change', () => {
   const headers = { 'idempotency-key': 'original' };
-  let folder: string;
-  let databaseUrl: string;
+  let workshop: Workshop;
   let backend: ScriptedBackend;
   let gateway: TestGateway | undefined;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rotation-'));
-    databaseUrl = `file:${join(folder, 'gateway.db')}`;
-    writeFileSync(join(folder, 'prices.json'), '{"currency": "USD", "models": {"m": {"input": "2", "output": "10"}}}');
+    workshop = makeWorkshop();
+    writeFileSync(
+      join(workshop.folder, 'prices.json'),
+      '{"currency": "USD", "models": {"m": {"input": "2", "output": "10"}}}',
+    );
     backend = await startScriptedBackend();
   });
 
   afterEach(async () => {
     await gateway?.close();
     await backend.close();
-    rmSync(folder, { recursive: true });
+    await workshop.clear();
   });
 
   async function reopen(settings: Record<string, string>): Promise<TestGateway> {
     await gateway?.close();
-    gateway = await openGateway({
-      UPSTREAM_BASE_URL: backend.baseUrl,
-      AUTH_MODE: 'managed',
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_DIALECT: 'deepseek',
-      // Then nothing but the seal carries it.
-      REASONING_OUTPUT: 'hidden',
-      PRICES_FILE: join(folder, 'prices.json'),
-      ...settings,
-    });
+    gateway = await openGateway(
+      {
+        UPSTREAM_BASE_URL: backend.baseUrl,
+        AUTH_MODE: 'managed',
+        UPSTREAM_DIALECT: 'deepseek',
+        // Then nothing but the seal carries it.
+        REASONING_OUTPUT: 'hidden',
+        PRICES_FILE: join(workshop.folder, 'prices.json'),
+        ...settings,
+      },
+      { store: await workshop.open() },
+    );
     return gateway;
   }
 
   it('loses no record, no duplicate, no seal and no balance', async () => {
     const [old, young] = ['the old secret of the gateway', 'the young secret of the gateway'] as const;
-    const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+    const store = await workshop.open();
     const first = issueSecret((text) => createIdentities(old, null).keySecret(text));
     const key = await store.createKey(newKeyDraft({ secret: first.kept, creditsMicro: 1_000_000 }));
     const thought = { role: 'assistant', reasoning_content: 'a thought', content: 'Hello' };
@@ -401,7 +403,7 @@ describe('a gateway that issues keys, when secrets change', () => {
     caller = callerOf((await reopen({ GATEWAY_SECRET: young })).url, second.text);
     expect((await caller.record(requestId)).status).to.equal('succeeded');
     await gateway?.close();
-    const books = expectBooksToAddUp(join(folder, 'gateway.db'), key.keyId);
+    const books = expectBooksToAddUp(workshop.file, key.keyId);
     expect(books).to.include({ balanceMicro: 1_000_000 - paid * costMicro, requests: paid });
   });
 });

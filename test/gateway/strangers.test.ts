@@ -1,12 +1,10 @@
 /** What a key gets that the backend has never accepted. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { allStrangers, openGateway, openGatewayAsItIs, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived, until } from '../support/time.ts';
 
@@ -66,15 +64,15 @@ describe('a key that was never accepted', () => {
   });
 
   it('has an eighth of what an accepted one has, which a restart does not forget', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'strangers-'));
+    const workshop = makeWorkshop();
     try {
       const settings = {
         UPSTREAM_BASE_URL: backend.baseUrl,
-        DATABASE_URL: `file:${join(folder, 'gateway.db')}`,
+        GATEWAY_SECRET: 'a secret that stays',
         MAX_CONCURRENT_REQUESTS: '16',
       };
       const openAgain = async () => {
-        gateway = await openGatewayAsItIs(settings);
+        gateway = await openGatewayAsItIs(settings, { store: await workshop.open() });
       };
       await openAgain();
       expect(await runAtOnce('made-up')).to.equal(2);
@@ -87,7 +85,7 @@ describe('a key that was never accepted', () => {
       expect(await runAtOnce(TEST_KEY)).to.equal(12);
     } finally {
       await gateway.close();
-      rmSync(folder, { recursive: true });
+      await workshop.clear();
     }
   });
 

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import OpenAI, { ConflictError } from 'openai';
 import type { TestSettings } from '../support/settings.ts';
+import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { runs } from '../support/property.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived } from '../support/time.ts';
 import { callerOf, expectRecord, readError, readRecord, type Caller, type ErrorBody } from './caller.ts';
@@ -19,6 +18,7 @@ import { callerBy, KINDS, type Kind } from './web-socket-caller.ts';
 
 const KEY = { 'idempotency-key': 'key-1' };
 
+const SECRET = 'the-secret-of-before';
 const CROWD = runs(100).numRuns;
 
 /** A thread prepares what is large. A stream is asked for as JSON is, and a compaction offers no tools. */
@@ -27,30 +27,31 @@ const LARGE = { json: [true], stream: [false], 'web socket': [false, true], comp
 describe('a repeated request', () => {
   useRealSockets();
 
-  let folder: string;
+  let workshop: Workshop;
   let backend: ScriptedBackend;
   let gateway: TestGateway;
   let caller: Caller;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'records-'));
+    workshop = makeWorkshop();
     backend = await startScriptedBackend();
   });
 
   afterEach(async () => {
     await gateway.close();
     await backend.close();
-    rmSync(folder, { recursive: true });
+    await workshop.clear();
   });
 
-  async function open(settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> {
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+  async function open(settings: TestSettings = {}, kind: Kind = 'json', overrides?: GatewayOverrides): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
     caller = callerBy(kind, gateway.url);
   }
 
-  /** As `open`, with records that outlive it. */
-  const openFile = (settings: TestSettings = {}, kind: Kind = 'json'): Promise<void> =>
-    open({ DATABASE_URL: `file:${join(folder, 'gateway.db')}`, ...settings }, kind);
+  /** As `open`, with its records in a file. */
+  async function openFile(settings: TestSettings = {}, kind?: Kind): Promise<void> {
+    await open({ GATEWAY_SECRET: SECRET, ...settings }, kind, { store: await workshop.open() });
+  }
 
   async function reopen(...options: Parameters<typeof openFile>): Promise<void> {
     await gateway.close();
@@ -199,9 +200,12 @@ describe('a repeated request', () => {
       });
 
       it('after a restart of the gateway', async () => {
-        await openFile({}, kind);
+        // The secret is in a file beside the records.
+        const settings = { DATABASE_URL: `file:${workshop.file}` };
+        await open(settings, kind);
         const requestId = await askOnce(answer());
-        await reopen({}, kind);
+        await gateway.close();
+        await open(settings, kind);
         expect(await repeat(requestId)).to.equal('succeeded');
       });
 
@@ -379,10 +383,9 @@ describe('a repeated request', () => {
   });
 
   it('is found under the previous secret, and so is everything else of the caller', async () => {
-    const old = 'the-secret-of-before';
-    const rotated = { GATEWAY_SECRET: 'the-secret-of-today', GATEWAY_SECRET_PREVIOUS: old };
+    const rotated = { GATEWAY_SECRET: 'the-secret-of-today', GATEWAY_SECRET_PREVIOUS: SECRET };
     const request = { model: 'm', input: 'Hello' };
-    await openFile({ GATEWAY_SECRET: old });
+    await openFile();
     backend.always(answer());
     const first = await caller.create(request, { headers: KEY });
     await first.text();

@@ -1,20 +1,19 @@
 /** "What ends how": the table of the contract, section 6, row by row, asked for as JSON, as a stream and over a WebSocket. */
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { messageInRecord, type ErrorCode } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
+import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { TestSettings } from '../support/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { pairsOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { allArrived, until } from '../support/time.ts';
 import { callerOf, readError, readRecord, readTold, type Caller } from './caller.ts';
 import { CAUSES, durationMs, type Recorded } from './causes.ts';
@@ -37,8 +36,8 @@ describe('what ends how', () => {
     await backend.close();
   });
 
-  async function open(settings: TestSettings = {}, kind: Kind = 'stream'): Promise<void> {
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+  async function open(settings: TestSettings = {}, kind: Kind = 'stream', overrides?: GatewayOverrides): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
     caller = callerBy(kind, gateway.url);
   }
 
@@ -186,17 +185,17 @@ describe('what ends how', () => {
   });
 
   describe('a drain whose limit is reached', () => {
-    let folder: string;
+    let workshop: Workshop;
 
     beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), 'records-'));
+      workshop = makeWorkshop();
     });
-    afterEach(() => rmSync(folder, { recursive: true }));
+    afterEach(() => workshop.clear());
 
     for (const kind of KINDS) {
       it(`ends the request by its failure path (${kind})`, async () => {
-        const settings = { DATABASE_URL: `file:${join(folder, 'gateway.db')}`, DRAIN_TIMEOUT_MS: '30' };
-        await open(settings, kind);
+        const settings = { GATEWAY_SECRET: 'a secret that stays', DRAIN_TIMEOUT_MS: '30' };
+        await open(settings, kind, { store: await workshop.open() });
         backend.reply(stream([text('Hello'), usageChunk], 'hang'));
         backend.always(answer());
         const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
@@ -211,7 +210,7 @@ describe('what ends how', () => {
         expect(await readTold(reply)).to.deep.equal(
           isJson(kind) ? { status: 503, code: 'gateway_interrupted' } : { ends: 'failed', code: 'gateway_interrupted' },
         );
-        await open(settings, kind);
+        await open(settings, kind, { store: await workshop.open() });
         await expectRecorded(requestId, { status: 'failed', code: 'gateway_interrupted', usage: 'known' });
         await expectKey(request, headers, { requestId, key: 'kept' });
       });
