@@ -106,8 +106,9 @@ describe('a cancel', () => {
     return (await readRecord(found)).request_id;
   }
 
-  for (const { phase, backend: script, settings, streamEnds, usage } of PHASES) {
-    for (const kind of KINDS) {
+  for (const [at, { phase, backend: script, settings, streamEnds, usage }] of PHASES.entries()) {
+    // One that is told in JSON and one that is told by events.
+    for (const kind of KINDS.filter((_, other) => (at + other) % 2 === 1)) {
       it(`${phase} stops the request and everybody learns of it (${kind})`, async () => {
         await open(settings, {}, kind);
         backend.reply(script);
