@@ -230,8 +230,11 @@ export function createToolFinder(tools: ReplyTools): (backendName: string) => To
   };
 }
 
-/** What models leave of the format of their template in a name, or number it by. */
-const LEAKED = /(?<=.)(?:<\|.*|:\d+)$/s;
+/**
+ * What models leave of the format of their template in a name (openai/openai-agents-python#2232), or
+ * number it by.
+ */
+const LEAKED = /(?<=.)(?:["<].*|:\d+)$/s;
 const SEPARATORS = /__|[./:]/;
 
 /**
@@ -316,7 +319,7 @@ function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[
   return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
 }
 
-/** Others are for programs that a server runs. The Agents SDK fails when the model calls them. */
+/** Others are for programs that a server runs, and clients refuse calls of the model. */
 function mayModelCall(tool: ToolParam): boolean {
   const callers = 'allowed_callers' in tool ? listOf(tool.allowed_callers) : [];
   return callers.length === 0 || callers.includes('direct');

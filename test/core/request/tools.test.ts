@@ -159,6 +159,8 @@ describe('planTools', () => {
         ['functions.apply_patch', { kind: 'apply_patch' }],
         ['one.find', named('mcp__one__find')],
         [' exec_command\n', named('exec_command')],
+        ['exec_command" />', named('exec_command')],
+        ['exec_command</tool_call>', named('exec_command')],
         ['Exec_Command', named('exec_command')],
         ['exec-command', named('exec_command')],
         ['functions.Exec-Command', named('exec_command')],
