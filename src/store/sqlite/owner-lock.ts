@@ -52,7 +52,8 @@ export function ownersInFiles(databaseFile: string): Owners {
       };
     },
     keep() {
-      for (const lock of taken.values()) lock.keep();
+      // The folder may be gone with the database, which the store says by itself.
+      if (existsSync(dirname(databaseFile))) for (const lock of taken.values()) lock.keep();
     },
     forget: (owner) => removeLockFile(toLockFile(databaseFile, owner)),
     list: () => listOwners(databaseFile),

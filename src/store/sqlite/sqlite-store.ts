@@ -48,9 +48,11 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   return {
     ...store,
     async recover() {
-      const closed = await store.recover();
-      owners.keep();
-      return closed;
+      try {
+        return await store.recover();
+      } finally {
+        owners.keep();
+      }
     },
     pragma: (source) => queue.ask(['pragma', source], { isLookup: true }),
     admit() {

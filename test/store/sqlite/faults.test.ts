@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { listOwners } from '../../../src/store/sqlite/owner-lock.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { PATIENT, useImpatientStores } from '../../support/patient.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
@@ -126,6 +127,15 @@ describe('the store on SQLite in trouble', () => {
       expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable', 'store_unavailable']);
       unlock();
       await until(async () => (await failureCode(hasty.accept(newDraft()))) === undefined);
+    });
+
+    it('makes the lock files again that somebody has deleted, by which others know that it lives', async () => {
+      const hasty = await shop.open({ limits: { answerWithinMs: 100 } });
+      const owners = listOwners(shop.file);
+      unlock = lockDatabase(shop.file);
+      for (const owner of owners) rmSync(`${shop.file}-owner-${owner}`);
+      expect(await failureCode(hasty.recover())).to.equal('store_unavailable');
+      expect(listOwners(shop.file)).to.have.lengthOf(1);
     });
   });
 
