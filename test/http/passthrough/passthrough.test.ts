@@ -635,7 +635,7 @@ describe('passthrough', () => {
         await open({ idleTimeoutMs: 1000 });
         const piece = Buffer.alloc(64 * 1024, 'x');
         for (const [isRead, wholeBytes] of [
-          [true, 40 * 1024 * 1024],
+          [true, 20 * 1024 * 1024],
           [false, Infinity],
         ] as const) {
           backend.reply(async ({ start, write, end }) => {
