@@ -278,11 +278,6 @@ describe('the chat backend', () => {
       ['a stream of nothing but [DONE]', { sse: [] }, { text: '', done: true }],
       ['a stream of nothing at all', { sse: [], done: false }, { text: '', done: undefined }],
       [
-        'a last event without its blank line',
-        { text: `data: ${JSON.stringify(textChunk('Hi'))}`, headers: { 'content-type': 'text/event-stream' } },
-        { text: 'Hi', done: false },
-      ],
-      [
         'comments before the first chunk',
         { text: `: wait\n\n: wait\n\ndata: ${JSON.stringify(textChunk('Hi'))}\n\n` },
         { text: 'Hi', done: false },

@@ -314,25 +314,6 @@ describe('doctor', () => {
     expect({ status, ok: report.ok }).to.deep.equal({ status: 0, ok: true });
   });
 
-  it('takes a passing failure for none of an ability', async () => {
-    const { report } = await examineAs({
-      refuse: (chat) => (chat['tools'] === undefined ? undefined : [429, { error: { message: 'slow down' } }]),
-    });
-    expect(resultsOf(report)).to.include({ tools: 'unclear', 'tool_choice required': 'unclear', json_schema: 'yes' });
-    expect(reasonOf(report, 'tools')).to.equal('429: slow down');
-  });
-
-  it('goes on after a connection that broke', async () => {
-    const script = play({});
-    backend.always((stage) => {
-      const { tools } = stage.request.body as { tools?: unknown };
-      if (tools !== undefined) return stage.cut('reset');
-      return script(stage);
-    });
-    const report = JSON.parse((await examine(['--json'])).stdout);
-    expect(resultsOf(report)).to.include({ tools: 'unclear', json_object: 'yes' });
-  });
-
   describe('the model', () => {
     const modelOf = () => chatsOf(backend.requests).at(-1)?.['model'];
 

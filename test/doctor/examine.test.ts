@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { examine, findDialect, type Finding } from '../../src/doctor/examine.ts';
 import { PROBES } from '../../src/doctor/probes.ts';
 import { DIALECTS } from '../../src/core/dialects.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
 import { BEHAVIOURS, chatsOf, noMaxTokens, play, strictTemplate } from '../support/dialect-backends.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -78,18 +78,22 @@ describe('examine', () => {
   describe('in time', () => {
     const passTime = useHeldTime();
 
-    it('goes on after a question that is not answered', async () => {
-      const script = play({});
-      backend.always(async (stage) => {
-        const { response_format: format } = stage.request.body as { response_format?: unknown };
-        if (format === undefined) return script(stage);
-        await Promise.all([stage.hang(), passTime(300)]);
+    for (const [how, answer] of [
+      ['that is not answered', (stage: Stage) => Promise.all([stage.hang(), passTime(300)])],
+      ['whose connection breaks', (stage: Stage) => stage.cut('reset')],
+    ] as const) {
+      it(`goes on after a question ${how}`, async () => {
+        const script = play({});
+        backend.always(async (stage) => {
+          const { response_format: format } = stage.request.body as { response_format?: unknown };
+          await (format === undefined ? script(stage) : answer(stage));
+        });
+        const { findings, isFine } = await ask({ timeoutMs: 300 });
+        expect(resultOf(findings, 'json_schema')).to.equal('unclear');
+        expect(resultOf(findings, 'images')).to.equal('yes');
+        expect(isFine).to.equal(true);
       });
-      const { findings, isFine } = await ask({ timeoutMs: 300 });
-      expect(resultOf(findings, 'json_schema')).to.equal('unclear');
-      expect(resultOf(findings, 'images')).to.equal('yes');
-      expect(isFine).to.equal(true);
-    });
+    }
   });
 
   for (const { what, refused, isFine } of [

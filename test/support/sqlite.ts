@@ -55,6 +55,17 @@ export function makeWorkshop(): Workshop {
   };
 }
 
+/** Removes all records, and leaves the tables. */
+export function emptyDatabase(file: string): void {
+  const database = new Sqlite(file);
+  database.exec(
+    'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
+      'DELETE FROM usage; DELETE FROM group_usage; DELETE FROM alerts; DELETE FROM usage_rollups; ' +
+      'DELETE FROM usage_sums; DELETE FROM request_stats',
+  );
+  database.close();
+}
+
 /** Takes the lock for writing of this database, as a person with a database tool may, and returns what gives it back. */
 export function lockDatabase(file: string): () => void {
   const database = new Sqlite(file);

@@ -51,11 +51,6 @@ describe('the database file', () => {
     expect(statSync(shop.file).mode & 0o777).to.equal(0o640);
   });
 
-  it('has nothing beside it once the store is closed', async () => {
-    await makeDatabase();
-    expect(readdirSync(join(shop.folder, 'data'))).to.deep.equal(['gateway.db']);
-  });
-
   const pragmas = [
     { name: 'journal_mode', value: 'wal', why: 'commits by appending to a log' },
     { name: 'synchronous', value: 2, why: 'waits for the disk at every commit (FULL)' },

@@ -1,8 +1,8 @@
-import Sqlite from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { emptyDatabase } from '../../support/sqlite.ts';
 import { describeCharges } from '../charges-conformance.ts';
 import { describeAlerts } from '../alerts-conformance.ts';
 import { describeGroups } from '../groups-conformance.ts';
@@ -39,21 +39,15 @@ describe('SQLite', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  const inFile = { makeDatabase: () => `file:${folder}/gateway.db`, isShared: true, empty };
+  const inFile = {
+    makeDatabase: () => `file:${folder}/gateway.db`,
+    isShared: true,
+    empty: () => emptyDatabase(`${folder}/gateway.db`),
+  };
   describeStore('in a file', inFile);
   describeKeys('in a file', inFile);
   describeGroups('in a file', inFile);
   describeAlerts('in a file', inFile);
   describeRequestStats('in a file', inFile);
   describeRates('in a file', inFile);
-
-  function empty(): void {
-    const database = new Sqlite(join(folder, 'gateway.db'));
-    database.exec(
-      'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
-        'DELETE FROM usage; DELETE FROM group_usage; DELETE FROM alerts; DELETE FROM usage_rollups; ' +
-        'DELETE FROM usage_sums; DELETE FROM request_stats',
-    );
-    database.close();
-  }
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { emptyDatabase } from '../../support/sqlite.ts';
 import { startHost, type Host } from '../../support/through-host.ts';
 import { describeCharges } from '../charges-conformance.ts';
 import { describeAlerts } from '../alerts-conformance.ts';
@@ -32,7 +32,7 @@ describe('SQLite in another process', () => {
     makeDatabase: () => `file:${folder}/gateway.db`,
     isShared: true,
     open: (options) => host.open(options),
-    empty,
+    empty: () => emptyDatabase(`${folder}/gateway.db`),
   };
   describeStore('through another process', throughHost);
   describeKeys('through another process', throughHost);
@@ -44,14 +44,4 @@ describe('SQLite in another process', () => {
   describeFunds('through another process', throughHost);
   describeRates('through another process', throughHost);
   describeRecovery('through another process', throughHost);
-
-  function empty(): void {
-    const database = new Sqlite(join(folder, 'gateway.db'));
-    database.exec(
-      'DELETE FROM requests; DELETE FROM keys; DELETE FROM groups; DELETE FROM ledger; ' +
-        'DELETE FROM usage; DELETE FROM group_usage; DELETE FROM alerts; DELETE FROM usage_rollups; ' +
-        'DELETE FROM usage_sums; DELETE FROM request_stats',
-    );
-    database.close();
-  }
 });
