@@ -5,11 +5,10 @@ import { createRequestLines } from '../../src/telemetry/log.ts';
 import { createObserve, observeRequests } from '../../src/telemetry/observe.ts';
 import type { RequestFacts, RequestObserver } from '../../src/telemetry/facts.ts';
 
+const SILENT = pino({ level: 'silent' });
+
 /** What stands before every route of the gateway, for a test of routes without one. Nobody traces, and all ids are alike. */
-export function observe(
-  log: Logger = pino({ level: 'silent' }),
-  ...observers: readonly RequestObserver[]
-): RequestHandler {
+export function observe(log: Logger = SILENT, ...observers: readonly RequestObserver[]): RequestHandler {
   return observeRequests({
     observe: createObserve({
       observers: [createRequestLines(), ...observers],
@@ -24,6 +23,6 @@ export function observe(
 /** The facts of a request which nobody observes. */
 export function beginFacts(): RequestFacts {
   const begin = createObserve({ observers: [], startTrace: () => ({ callBackend: () => ({}), end: () => undefined }) });
-  const log = pino({ level: 'silent' });
-  return begin({ unique: toUniquePart('1'.repeat(32)), endpoint: 'responses', method: 'POST', headers: {}, log }).facts;
+  const unique = toUniquePart('1'.repeat(32));
+  return begin({ unique, endpoint: 'responses', method: 'POST', headers: {}, log: SILENT }).facts;
 }

@@ -18,6 +18,8 @@ const USAGE: Usage = {
 
 const END: RequestEnd = { outcome: 'answered', status: 200, durationMs: 3000, bytes: 1000, requestId: 'req_1' };
 
+const SILENT = pino({ level: 'silent' });
+
 /** A stream which was answered: first output after 1 s, end after 3 s. */
 function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
   return {
@@ -25,7 +27,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     endpoint: 'responses',
     method: 'POST',
     startedAtMs: 5000,
-    log: pino({ level: 'silent' }),
+    log: SILENT,
     trace: { callBackend: () => ({}), end: () => undefined },
     model: 'm',
     stream: true,

@@ -44,6 +44,7 @@ describe('SQLite', () => {
     isShared: true,
     empty: () => emptyDatabase(`${folder}/gateway.db`),
   };
+  // through-host.system.ts runs the others in a file.
   describeStore('in a file', inFile);
   describeKeys('in a file', inFile);
   describeGroups('in a file', inFile);
