@@ -14,6 +14,7 @@ import { chromium, type Browser, type BrowserContext, type BrowserContextOptions
 import type { TestSettings } from '../support/settings.ts';
 import type { KeyDraft } from '../../src/core/books/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
+import { CONSTANTS } from '../../src/config/constants.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
 import { delay } from './delays.ts';
@@ -162,6 +163,7 @@ export function useConsole({ key, settings: toSettings }: ConsoleOptions = {}): 
       ...(toSettings?.(backend) ?? { UPSTREAM_BASE_URL: backend.baseUrl }),
       ADMIN_TOKEN,
       // Counted as it is on a machine that has time.
+      tokenCountTimeoutMs: CONSTANTS.tokenCountTimeoutMs,
       DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
     };
     const overrides = { nowMs: () => clock() - scene.agoMs };
