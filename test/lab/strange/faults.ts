@@ -24,7 +24,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'core/reply/output-writer.ts',
     right: 'const isWhole = isMessage && hasDeltas;',
     wrong: 'const isWhole = false;',
-    within: 400,
+    within: 8000,
   },
   {
     name: 'thoughts that are told of each of their fields',
