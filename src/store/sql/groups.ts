@@ -61,6 +61,9 @@ export function groupOperations(
   };
 }
 
+/** The number under which the ledger knows a group. */
+export const FIND_GROUP_SEQ = 'SELECT -seq AS seq FROM groups WHERE group_id = :id';
+
 function groupStatements({ contains, locks, noteDeleted }: Dialect) {
   return named('group', {
     lockNames: locks.names,
@@ -75,7 +78,7 @@ function groupStatements({ contains, locks, noteDeleted }: Dialect) {
           WHERE requests.owner IS NOT NULL AND requests.key IS NOT NULL)
       WHERE group_id = :groupId`,
     find: `SELECT ${GROUP_COLUMNS} FROM groups WHERE group_id = :id`,
-    findSeq: 'SELECT -seq AS seq FROM groups WHERE group_id = :id',
+    findSeq: FIND_GROUP_SEQ,
     list: `
       SELECT ${GROUP_COLUMNS} FROM groups WHERE -seq > :afterSeq AND (CAST(:name AS TEXT) IS NULL OR name = :name)
         AND (CAST(:search AS TEXT) IS NULL OR ${contains('lower(name)', ':search')} OR group_id = :search)

@@ -93,6 +93,9 @@ export function keyOperations(dialect: Dialect): SteppedOperations<KeyOperation>
   };
 }
 
+/** The number under which the ledger knows a key. */
+export const FIND_KEY_SEQ = 'SELECT seq FROM keys WHERE key_id = :id';
+
 function keyStatements({ contains, isIn, locks, noteDeleted }: Dialect) {
   const keysWhere = (condition: string): string => `
     SELECT ${KEY_COLUMNS} FROM keys WHERE seq < :beforeSeq ${condition}
@@ -120,7 +123,7 @@ function keyStatements({ contains, isIn, locks, noteDeleted }: Dialect) {
         former_hash = CASE former_hash WHEN :from THEN :to ELSE former_hash END,
         mark = CASE hash WHEN :from THEN :mark ELSE mark END
       WHERE hash = :from OR former_hash = :from`,
-    findSeq: 'SELECT seq FROM keys WHERE key_id = :id',
+    findSeq: FIND_KEY_SEQ,
     list: keysWhere(''),
     listNamed: keysWhere('AND name = :name'),
     rotate: `

@@ -2,6 +2,8 @@ import type { LedgerEntry } from '../../core/books/keys.ts';
 import { isGroupId } from '../../core/ids.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, toCarry } from '../book/ledger.ts';
 import { named, type Dialect } from './dialect.ts';
+import { FIND_GROUP_SEQ } from './groups.ts';
+import { FIND_KEY_SEQ } from './keys.ts';
 import { changes, first, fundingOf, rows, send, type SteppedOperations, type Steps } from './steps.ts';
 
 /** Keys and groups share the ledger; the numbers of groups are negative there. */
@@ -52,8 +54,8 @@ export function* dropSome(sql: LedgerStatements, key: number): Steps<boolean> {
 
 export function ledgerStatements({ locks }: Dialect) {
   return named('ledger', {
-    findKeySeq: 'SELECT seq FROM keys WHERE key_id = :id',
-    findGroupSeq: 'SELECT -seq AS seq FROM groups WHERE group_id = :id',
+    findKeySeq: FIND_KEY_SEQ,
+    findGroupSeq: FIND_GROUP_SEQ,
     noteFundedKey: 'UPDATE keys SET funded_micro = :fundedMicro, funded_at_ms = :atMs WHERE seq = :seq',
     noteFundedGroup: `
       UPDATE groups SET funded_micro = :fundedMicro, funded_at_ms = :atMs WHERE seq = -CAST(:seq AS BIGINT)`,
