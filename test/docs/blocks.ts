@@ -29,7 +29,7 @@ export type How =
   | 'traces'
   /** By a load balancer in front of two gateways: `test/lab/cluster/balancers.system.ts`. */
   | 'balancer'
-  /** By a proxy through which a stream must arrive live: `test/lab/cluster/live-streams.system.ts`. */
+  /** By a proxy through which a stream must arrive live: `test/lab/cluster/proxies.system.ts`. */
   | 'proxy'
   /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'

@@ -1,4 +1,4 @@
-/** The guide's configurations of proxies that would hold a stream back with their defaults. */
+/** The guide's configurations of proxies, which would hold a stream back or hide a client's leave with other lines. */
 
 import { expect } from 'chai';
 import { finish, text } from '../../records/chunks.ts';
@@ -6,7 +6,7 @@ import { blocksRunAs } from '../../docs/blocks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
-import { openProxy, type Proxy } from './balancers.ts';
+import { openBalancers, openProxy, type Balancer, type Proxy } from './balancers.ts';
 
 describe('a stream through a proxy of the guide', () => {
   useRealSockets();
@@ -67,4 +67,45 @@ describe('a stream through a proxy of the guide', () => {
     expect(reply.headers.get('content-encoding')).to.equal('gzip');
     await reply.body?.cancel();
   });
+});
+
+describe('a client that leaves through a load balancer of the guide', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let balancers: readonly Balancer[];
+
+  before(async () => {
+    backend = await startScriptedBackend();
+    backend.always(({ hang }) => hang());
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+    const port = Number(new URL(gateway.url).port);
+    balancers = await openBalancers([port, port]);
+  });
+
+  after(async () => {
+    for (const balancer of balancers) await balancer.close();
+    await gateway.close();
+    await backend.close();
+  });
+
+  for (const name of ['nginx', 'HAProxy', 'Caddy']) {
+    for (const stream of [false, true]) {
+      it(`ends its ${stream ? 'stream' : 'JSON answer'} at the backend, with ${name}`, async function () {
+        const balancer = balancers.find((one) => one.name === name);
+        if (balancer === undefined) return this.skip();
+        const controller = new AbortController();
+        const asked = backend.request(backend.requests.length + 1);
+        const headers = { authorization: 'Bearer k', 'content-type': 'application/json' };
+        const body = JSON.stringify({ model: 'm', input: 'Hi', stream });
+        const init = { method: 'POST', headers, body, signal: controller.signal };
+        const reply = fetch(`${balancer.url}/api/v1/responses`, init).catch(() => undefined);
+        const { closed } = await asked;
+        controller.abort();
+        await reply;
+        expect(await closed).to.include({ aborted: true });
+      });
+    }
+  }
 });
