@@ -14,8 +14,10 @@ import { nodeHttp } from '../wire/node-http.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Load balancers must close first, so that they never send into a closed connection. */
+/** What clients are told. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** Load balancers must close first, so that they never send into a closed connection. Those of Google wait 600 s, Caddy 120. */
+const KEEP_ALIVE_BUFFER_MS = 550_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Below Node's own limit, above which it drops headers silently. */
 const MAX_HEADERS = 200;
@@ -78,6 +80,7 @@ export function createHttpServer(
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      keepAliveTimeoutBuffer: KEEP_ALIVE_BUFFER_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       // Node would refuse it without a body.
       requireHostHeader: false,

@@ -222,6 +222,16 @@ describe('createHttpServer', () => {
     }
   });
 
+  it('tells clients to close an idle connection long before it does so itself', async () => {
+    const socket = connect(port, '127.0.0.1');
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    socket.write(requestFor('/', 'a'));
+    const [reply] = (await once(socket, 'data')) as [Buffer];
+    expect(reply.toString()).to.include('Keep-Alive: timeout=75\r\n');
+    expect(accepted.timeout).to.be.greaterThan(600_000);
+    socket.destroy();
+  });
+
   describe('whose time is held', () => {
     const passTime = useHeldTime();
 
