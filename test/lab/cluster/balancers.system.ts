@@ -37,6 +37,8 @@ if (server !== undefined) {
     /** What clients got, by their balancer. */
     let answered: Map<string, number>;
     let failures: Map<string, string[]>;
+    /** The log of the gateways. */
+    let said = '';
 
     before(async () => {
       backend = await startScriptedBackend();
@@ -77,7 +79,7 @@ if (server !== undefined) {
     /** Again when a busy machine has let the time-outs of a start pass, as a supervisor does. */
     async function start(place: number, triesLeft = 5): Promise<GatewayProcess> {
       served[place]?.clear();
-      const gateway = await startGatewayProcess({
+      const settings = {
         PORT: String(ports[place]),
         // The backend sees by the path which gateway asks.
         UPSTREAM_BASE_URL: backend.baseUrl.replace('/v1', `/${place}/v1`),
@@ -89,7 +91,9 @@ if (server !== undefined) {
         PUBLIC_BASE_URL: 'http://gateway.example.com',
         DRAIN_DELAY_MS: '5000',
         NODE_COMPILE_CACHE: join(folder, 'cache'),
-      });
+        LOG_LEVEL: 'warn',
+      };
+      const gateway = await startGatewayProcess(settings, { onLog: (lines) => (said += lines) });
       if (gateway.url !== undefined) return gateway;
       if (triesLeft === 1) throw new Error(`a gateway did not start: ${(await gateway.ended()).stderr}`);
       return start(place, triesLeft - 1);
@@ -138,7 +142,8 @@ if (server !== undefined) {
       it(`fail no request of ${REQUESTS} through ${name}`, function () {
         if (!failures.has(name)) this.skip();
         expect(answered.get(name)).to.be.at.least(REQUESTS);
-        expect(failures.get(name)).to.deep.equal([]);
+        const balancer = balancers.find((one) => one.name === name);
+        expect(failures.get(name), `${said}\n${balancer?.said()}`).to.deep.equal([]);
       });
     }
   });
@@ -160,7 +165,8 @@ async function ask(url: string, agent: Agent, body: Body): Promise<string | unde
     const [reply] = (await arrived) as [IncomingMessage];
     const all = await readText(reply);
     const end = body.stream ? /event: response\.completed\n[^]*data: \[DONE\]\n\n$/ : /"status":\s*"completed"/;
-    return reply.statusCode === 200 && end.test(all) ? undefined : `${reply.statusCode}: … ${all.slice(-600)}`;
+    if (reply.statusCode === 200 && end.test(all)) return undefined;
+    return `${new Date().toISOString()} ${reply.statusCode}: … ${all.slice(-600)}`;
   } catch (error) {
     return String(error);
   }

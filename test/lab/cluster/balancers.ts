@@ -16,6 +16,8 @@ export interface Balancer {
   putBack(): void;
   /** A reload closes the idle connections of its clients. */
   readonly keepsClients: boolean;
+  /** What it has written to its log. */
+  said(): string;
   close(): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ async function openBalancer(kind: Kind, program: string, gatewayPorts: readonly 
     (text, gatewayPort, place) => text.replaceAll(GUIDE_ADDRESSES[place] ?? '', `127.0.0.1:${gatewayPort}`),
     code,
   );
-  const { url, configuration, reload, close } = await start(kind, { program, block, isUp: ({ ok }) => ok });
+  const { url, configuration, said, reload, close } = await start(kind, { program, block, isUp: ({ ok }) => ok });
   return {
     name: kind.name,
     url,
@@ -100,6 +102,7 @@ async function openBalancer(kind: Kind, program: string, gatewayPorts: readonly 
       if (!kind.asksForHealth) reload(configuration);
     },
     keepsClients: kind.asksForHealth,
+    said,
     close,
   };
 }
@@ -148,6 +151,7 @@ async function start(kind: Kind, { program, block, isUp }: Start) {
   return {
     url,
     configuration,
+    said: () => stderr,
     reload: (text: string): void => {
       writeFileSync(file, text);
       child.kill('SIGHUP');
