@@ -106,10 +106,10 @@ export function createFinishLines(): RequestObserver {
   };
 }
 
-/** Health probes arrive every few seconds. */
+/** Health probes arrive every few seconds, and each orderly stop answers some with 503. */
 function levelOf(facts: RequestFacts, end: RequestEnd): 'debug' | 'info' | 'error' {
-  if (isFault(facts, end)) return 'error';
-  return facts.endpoint === 'health' && end.outcome === 'answered' ? 'debug' : 'info';
+  if (facts.endpoint === 'health') return end.outcome === 'answered' ? 'debug' : 'info';
+  return isFault(facts, end) ? 'error' : 'info';
 }
 
 function describeEnd(facts: RequestFacts, end: RequestEnd): object {

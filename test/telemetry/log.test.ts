@@ -158,10 +158,15 @@ describe('the line of a request', () => {
     expect(await lineOf(() => fetch(url))).to.include({ msg: 'failed', status: 200, level: 50 });
   });
 
-  it('has a level of its own for probes that go well', async () => {
-    await open((_req, res) => void res.json({}));
-    expect(await lineOf(() => fetch(`${url}/healthz`))).to.include({ level: 20, endpoint: 'health' });
-  });
+  for (const { status, level } of [
+    { status: 200, level: 20 },
+    { status: 503, level: 30 },
+  ]) {
+    it(`is no error for a probe that is answered with ${status}`, async () => {
+      await open((_req, res) => void res.status(status).json({}));
+      expect(await lineOf(() => fetch(`${url}/readyz`))).to.include({ level, endpoint: 'health', status });
+    });
+  }
 
   it('comes with another one, once for a model, where nobody knows the finish reason', async () => {
     const unknownFinish = `other "${'x'.repeat(500)}`;
