@@ -114,7 +114,10 @@ export function awaitWritable(res: Writable, signal: StopSignal): () => Promise<
   }
 }
 
-/** Some strings take two bytes for each code unit, and all of them have parts that are strings of their own. */
+/**
+ * Returns how much is held of an answer while its client does not read, since the last event repeats it. Some strings take two bytes
+ * for each code unit, and all of them have parts that are strings of their own.
+ */
 export function heldBytesOf({ outputLength }: { readonly outputLength: number }): number {
   return 2 * outputLength;
 }

@@ -75,6 +75,16 @@ export interface EventSink {
   end(events: readonly ResponseEvent[]): void;
 }
 
+/** What a stream of events is written from, over any transport. */
+export interface EventStreamOptions {
+  readonly translator: Translator;
+  readonly signal: StopSignal;
+  /** Some clients measure silence by events, and ignore comments. */
+  readonly eventMs: number;
+  /** Takes the place of what the responses of the events repeat of a large request. */
+  readonly echo: Uint8Array | undefined;
+}
+
 export interface IncomingChat extends Incoming {
   /** As `IncomingCreate` has it. */
   prepare(backend?: RoutedBackend): Promise<ChatPlan>;

@@ -1,18 +1,17 @@
-import type { StopSignal } from '../core/stop-signal.ts';
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketError } from '../contract/types.ts';
 import type { WebSocketDuplicate } from '../contract/record-types.ts';
-import type { EventSink, ReplyChannel } from '../requests/incoming.ts';
+import type { EventSink, EventStreamOptions, ReplyChannel } from '../requests/incoming.ts';
 import { headersOf } from '../requests/noted-failure.ts';
 import { createPiecesWriter, type Pieces } from '../wire/json-pieces.ts';
-import { countUnread, awaitWritable } from '../access/stalled-client.ts';
+import { countUnread, awaitWritable, heldBytesOf } from '../access/stalled-client.ts';
 import type { RequestFacts } from '../telemetry/facts.ts';
 
 export interface FrameReply extends ReplyChannel {
-  openStream(options: FrameStreamOptions): EventSink;
+  openStream(options: EventStreamOptions): EventSink;
   fail(error: ApiError, type?: WebSocketError['type']): void;
   /** Undefined before the reply begins. */
   status(): number | undefined;
@@ -20,17 +19,6 @@ export interface FrameReply extends ReplyChannel {
   requestId(): string;
   /** Resolves with true when the client has the whole reply, with false if it has disconnected. */
   untilServed(): Promise<boolean>;
-}
-
-export interface FrameStreamOptions {
-  readonly signal: StopSignal;
-  /** Some clients measure silence by events. */
-  readonly eventMs: number;
-  readonly keepAliveEvents: () => readonly ResponseEvent[];
-  /** Says how much is held while the client does not read, since the last event repeats the answer. */
-  readonly heldBytes: () => number;
-  /** Takes the place of what the responses of the events repeat of a large request. */
-  readonly echo: Uint8Array | undefined;
 }
 
 export interface FrameReplyOptions {
@@ -90,13 +78,13 @@ export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameR
     openStream,
   };
 
-  function openStream({ signal, eventMs, keepAliveEvents, heldBytes, echo }: FrameStreamOptions): EventSink {
+  function openStream({ translator, signal, eventMs, echo }: EventStreamOptions): EventSink {
     if (isServed) return FOR_NOBODY;
     const pieces = createPiecesWriter(echo);
     const untilWritable = awaitWritable(socket, signal);
     const silence = setTimeout(() => {
       // A client that does not read needs no keep-alive, which would only fill memory.
-      if (!socket.writableNeedDrain) sendAll(keepAliveEvents());
+      if (!socket.writableNeedDrain) sendAll(translator.keepAlive());
       silence.refresh();
     }, eventMs);
 
@@ -106,13 +94,13 @@ export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameR
         silence.refresh();
         sendAll(events);
         if (!socket.writableNeedDrain) return undefined;
-        noteUnread(heldBytes());
+        noteUnread(heldBytesOf(translator));
         return untilWritable();
       },
       end(events) {
         clearTimeout(silence);
         if (!isServed) sendAll(events);
-        if (socket.writableNeedDrain) noteUnread(heldBytes());
+        if (socket.writableNeedDrain) noteUnread(heldBytesOf(translator));
         finish();
       },
     };

@@ -7,7 +7,6 @@ import { countEnd, limitOr, type RequestToCount } from '../access/limit-rate.ts'
 import type { Share } from '../access/shares.ts';
 import type { AccessServices } from '../access/services.ts';
 import type { RequestServices } from '../requests/open.ts';
-import { heldBytesOf } from '../access/stalled-client.ts';
 import { noteCaller } from '../telemetry/facts.ts';
 import type { CallerBody } from '../requests/incoming.ts';
 import type { Past } from '../requests/preparation/frame.ts';
@@ -122,14 +121,9 @@ async function serveCreate(
         keep: ({ responseId, turns, continues }) => history.set(responseId, turns, continues),
         openReply(translator, { echo }, signal) {
           made.translator = translator;
-          const snapshots = {
-            keepAliveEvents: () => translator.keepAlive(),
-            heldBytes: () => heldBytesOf(translator),
-            echo,
-          };
           return {
             headerHoldMs: options.headerHoldMs,
-            open: () => incoming.openStream({ signal, eventMs: options.keepaliveEventMs, ...snapshots }),
+            open: () => incoming.openStream({ translator, echo, signal, eventMs: options.keepaliveEventMs }),
           };
         },
       },

@@ -1,27 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
-import type { EventSink } from '../../requests/incoming.ts';
+import type { EventSink, EventStreamOptions } from '../../requests/incoming.ts';
 import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from '../../wire/json-pieces.ts';
 import { openChunkedBody } from '../../wire/chunked-body.ts';
 import { takeBytes } from '../../access/load.ts';
-import { closeWhenStalled, countUnread, awaitWritable } from '../../access/stalled-client.ts';
+import { closeWhenStalled, countUnread, awaitWritable, heldBytesOf } from '../../access/stalled-client.ts';
 import { onceServed } from '../../wire/until-served.ts';
 
-export interface EventStreamOptions {
+export interface HttpStreamOptions extends EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: StopSignal;
   /** Proxies keep the connection open if a comment comes after so much silence. */
   readonly commentMs: number;
-  /** Some clients measure silence by events and ignore comments. */
-  readonly eventMs: number;
-  readonly keepAliveEvents: () => readonly ResponseEvent[];
-  /** Says how much is held while the client does not read, since the last event repeats the answer. */
-  readonly heldBytes: () => number;
   readonly stallMs: number;
-  /** Takes the place of what the responses of the events repeat of a large request. */
-  readonly echo: Uint8Array | undefined;
 }
 
 const HEADERS = {
@@ -31,7 +22,8 @@ const HEADERS = {
 } as const;
 
 /** Returns the writer of an event stream. Its headers are sent with the first events. */
-export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventSink {
+export function openEventStream(res: ServerResponse, options: HttpStreamOptions): EventSink {
+  const { translator } = options;
   res.writeHead(200, { ...options.headers, ...HEADERS });
   const body = openChunkedBody(res);
   const toText = createEventWriter();
@@ -53,14 +45,14 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       comment.refresh();
       events.refresh();
       if (body.write(textOf(batch))) return undefined;
-      noteUnread(options.heldBytes());
+      noteUnread(heldBytesOf(translator));
       return untilWritable();
     },
     end(batch) {
       stopTimers();
       if (res.destroyed) return;
       body.end(`${textOf(batch)}data: [DONE]\n\n`);
-      if (res.writableLength > 0) noteUnread(options.heldBytes());
+      if (res.writableLength > 0) noteUnread(heldBytesOf(translator));
     },
   };
 
@@ -95,7 +87,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   }
 
   function sendKeepAlive(): void {
-    if (!res.writableNeedDrain && !res.destroyed) body.write(textOf(options.keepAliveEvents()));
+    if (!res.writableNeedDrain && !res.destroyed) body.write(textOf(translator.keepAlive()));
     events.refresh();
   }
 

@@ -4,7 +4,6 @@ import type { IncomingCreate } from '../../requests/incoming.ts';
 import { readIncoming } from '../incoming.ts';
 import { toCompactionPieces } from './compaction-resource.ts';
 import { openEventStream } from './event-stream.ts';
-import { heldBytesOf } from '../../access/stalled-client.ts';
 import { createPiecesWriter } from '../../wire/json-pieces.ts';
 import { createJsonReply } from './reply.ts';
 import type { AccessServices } from '../../access/services.ts';
@@ -38,16 +37,10 @@ export function postResponse(services: PostResponseOptions, endpoint: IncomingCr
           }
           if (!stream)
             return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
-          const timing = { commentMs, eventMs, stallMs };
-          const snapshots = {
-            keepAliveEvents: () => translator.keepAlive(),
-            heldBytes: () => heldBytesOf(translator),
-            echo,
-          };
+          const options = { translator, echo, signal, commentMs, eventMs, stallMs };
           return {
             headerHoldMs,
-            open: (headers) =>
-              res.destroyed ? undefined : openEventStream(res, { ...timing, ...snapshots, signal, headers }),
+            open: (headers) => (res.destroyed ? undefined : openEventStream(res, { ...options, headers })),
           };
         },
       },

@@ -655,13 +655,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
           openReply(translator, { stream, echo }, signal) {
             if (!stream)
               return createJsonReply(res, { toPieces: () => createPiecesWriter(echo).response(translator.response) });
-            const told = {
-              signal,
-              keepAliveEvents: () => translator.keepAlive(),
-              heldBytes: () => 0,
-              echo,
-              eventMs: config.keepaliveEventMs,
-            };
+            const told = { translator, echo, signal, eventMs: config.keepaliveEventMs };
             const http = { commentMs: config.keepaliveCommentMs, stallMs: SILENCE_MS };
             return {
               headerHoldMs: config.headerHoldMs,
