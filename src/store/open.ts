@@ -1,9 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { messageOf, unreachable } from '../core/errors.ts';
+import { given } from '../core/given.ts';
 import { locateDatabase } from './database-url.ts';
-import { createHealth, createEngineStore } from './calls/engine-store.ts';
-import { createBatchQueue, type BatchQueueLimits } from './queue/batch-queue.ts';
-import { openSqliteStore, type StoreClient, type SqliteStore } from './sqlite/sqlite-store.ts';
+import { createEngineStore } from './calls/engine-store.ts';
+import type { BatchQueueLimits } from './queue/batch-queue.ts';
+import { openSqliteStore, type SqliteStore, type StoreClient } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from '../core/books/store.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -42,12 +43,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * database on a server, which each process opens itself.
  */
 export async function openSharedStore(options: StoreOptions): Promise<SharedStore | undefined> {
-  const { databaseUrl, clock = Date.now, log = SILENT } = options;
-  const limits = limitsOf(options);
-  const location = locateDatabase(databaseUrl);
+  const location = locateDatabase(options.databaseUrl);
   if (location.kind === 'postgres') return undefined;
   const file = location.kind === 'file' ? location.path : undefined;
-  return keepTidy(await openSqliteStore({ file, clock, log, limits, ...zoneOf(options) }), options);
+  return keepTidy(await openSqliteStore({ file, ...commonOf(options) }), options);
 }
 
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
@@ -55,25 +54,9 @@ export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
 /**
  * Opens the store on the database of another process. `run` leads to the result of `admit` there.
  */
-export function openClientStore({
-  run,
-  hearCancels,
-  clock = Date.now,
-  log = SILENT,
-  ...options
-}: ClientStoreOptions): Store {
+export function openClientStore({ run, hearCancels, ...options }: ClientStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
-  const health = createHealth(log);
-  const queue = createBatchQueue({ engine, ...health, limits: limitsOf(options) });
-  return createEngineStore({
-    engine,
-    queue,
-    health,
-    clock,
-    log,
-    ...zoneOf(options),
-    ...(hearCancels && { hearCancels }),
-  });
+  return createEngineStore({ engine, ...commonOf(options), ...(hearCancels && { hearCancels }) }).store;
 }
 
 export interface ClientStoreOptions extends CallOptions {
@@ -82,7 +65,8 @@ export interface ClientStoreOptions extends CallOptions {
 }
 
 async function keepTidy<Some extends Store>(store: Some, options: StoreOptions): Promise<Some> {
-  const { recordRetentionDays, clock = Date.now, log = SILENT } = options;
+  const { recordRetentionDays } = options;
+  const { clock, log } = commonOf(options);
   await closeAbandoned(store, log);
   const stopUpkeep = startUpkeep(store, { recordRetentionDays, clock, log });
   return {
@@ -98,26 +82,17 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 
 /** Opens the store without recovery or pruning. Throws StoreOpenError. */
 export async function connectStore(options: ConnectOptions): Promise<Store> {
-  const { databaseUrl, clock = Date.now, log = SILENT, isInline = false } = options;
-  const limits = limitsOf(options);
+  const { databaseUrl, lookup, isInline = false } = options;
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
     case 'memory':
-      return openSqliteStore({ file: undefined, clock, log, limits, ...zoneOf(options) });
+      return openSqliteStore({ file: undefined, ...commonOf(options) });
     case 'file':
-      return openSqliteStore({ file: location.path, clock, log, limits, isInline, ...zoneOf(options) });
+      return openSqliteStore({ file: location.path, isInline, ...commonOf(options) });
     case 'postgres': {
       // Only gateways on PostgreSQL load its driver.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-      return openPostgresStore({
-        url: location.url,
-        poolSize: POOL_SIZE,
-        clock,
-        log,
-        lookup: options.lookup,
-        limits,
-        ...zoneOf(options),
-      });
+      return openPostgresStore({ url: location.url, poolSize: POOL_SIZE, lookup, ...commonOf(options) });
     }
     default:
       return unreachable(location);
@@ -126,12 +101,9 @@ export async function connectStore(options: ConnectOptions): Promise<Store> {
 
 const POOL_SIZE = 5;
 
-function limitsOf({ settleTimeoutMs: keptWithinMs, limits }: CallOptions): Partial<BatchQueueLimits> {
-  return { ...(keptWithinMs !== undefined && { keptWithinMs }), ...limits };
-}
-
-function zoneOf({ timeZone }: CallOptions) {
-  return timeZone === undefined ? {} : { timeZone };
+/** Returns what every store is opened with. */
+function commonOf({ clock = Date.now, log = SILENT, settleTimeoutMs, limits, timeZone }: CallOptions) {
+  return { clock, log, limits: { ...given({ keptWithinMs: settleTimeoutMs }), ...limits }, timeZone };
 }
 
 const SILENT: StoreLog = { info: () => undefined, warn: () => undefined };

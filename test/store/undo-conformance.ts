@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import type { KeyId } from '../../src/contract/ids.ts';
 import { WHOLE_GATEWAY } from '../../src/core/ids.ts';
-import { createBatchQueue } from '../../src/store/queue/batch-queue.ts';
-import { createEngineStore, createHealth } from '../../src/store/calls/engine-store.ts';
+import { createEngineStore } from '../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../src/store/queue/operations.ts';
 import type { RecordDraft, Store } from '../../src/core/books/store.ts';
 import { newGroupDraft, newHold, newKeyDraft, NO_LIMITS } from '../support/keys.ts';
@@ -57,8 +56,8 @@ export function describeUndo(name: string, open: () => Promise<Opened>): void {
           return { failure: { reason: 'lost', message: 'the process was paused' } };
         },
       };
-      const queue = createBatchQueue({ engine, ...(alone !== undefined && { alone }) });
-      const paused = createEngineStore({ engine, queue, health: createHealth(LOG), clock: Date.now, log: LOG });
+      const own = alone === undefined ? {} : { alone };
+      const { store: paused } = createEngineStore({ engine, ...own, clock: Date.now, log: LOG });
       expect(await failureCode(call(paused))).to.equal('store_unavailable');
       await paused.close();
     }

@@ -12,9 +12,8 @@ import { machineMs } from '../queue/deadline.ts';
 import { createAccountCalls, toRates } from './keys.ts';
 import type { PaidRow } from '../book/charges.ts';
 import { toUnavailable, type Failure } from '../queue/failures.ts';
-import type { CallOptions, BatchQueue } from '../queue/batch-queue.ts';
+import { createBatchQueue, type BatchQueue, type BatchQueueOptions, type CallOptions } from '../queue/batch-queue.ts';
 import { createOperatorCalls } from './operator.ts';
-import type { RemoteEngine } from '../queue/operations.ts';
 import { createRequestStatsCalls } from './request-stats.ts';
 import { listRecords } from './pages.ts';
 import { prune } from './pruning.ts';
@@ -35,10 +34,7 @@ const SURELY_TOLD_MS = 60_000;
 /** One probe answers all readiness checks of this time, so that they cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
 
-export interface EngineStoreParts {
-  readonly engine: RemoteEngine;
-  readonly queue: BatchQueue;
-  readonly health: Health;
+export interface EngineStoreOptions extends Omit<BatchQueueOptions, keyof Health> {
   readonly clock: () => number;
   readonly log: StoreLog;
   /** That of the days and months of spend limits. */
@@ -46,21 +42,26 @@ export interface EngineStoreParts {
   readonly hearCancels?: Store['hearCancels'];
 }
 
-/** Creates the store over an engine: each call becomes operations in the queue. */
+export interface EngineStore {
+  readonly store: Store;
+  readonly queue: BatchQueue;
+}
+
+/** Creates the store over an engine: each call becomes operations in its queue. */
 export function createEngineStore({
-  engine,
-  queue,
-  health,
   clock,
   log,
   timeZone = UTC,
   hearCancels = hearNothing,
-}: EngineStoreParts): Store {
+  ...options
+}: EngineStoreOptions): EngineStore {
+  const health = createHealth(log);
+  const queue = createBatchQueue({ ...options, ...health });
   const calendar = createCalendar(timeZone);
   const confirmations = createConfirmations(queue);
   let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 
-  return {
+  const store: Store = {
     async accept(draft) {
       if (draft.hold !== undefined) checkHold(draft.hold);
       for (;;) {
@@ -142,9 +143,10 @@ export function createEngineStore({
     async close() {
       const unwritten = await queue.close();
       if (unwritten > 0) log.warn({ unwritten }, 'the store was closed with calls it could not serve');
-      await engine.close();
+      await options.engine.close();
     },
   };
+  return { store, queue };
 
   async function decide(draft: RecordDraft): Promise<Decision> {
     const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
@@ -164,14 +166,14 @@ type Decision =
   | Exclude<Acceptance, { readonly kind: 'duplicate' }>
   | { readonly kind: 'duplicate'; readonly record: RecordRow };
 
-export interface Health {
+interface Health {
   onFailure(failure: Failure): void;
   onSuccess(): void;
   isFailing(): boolean;
 }
 
 /** Logs once that writing fails, and once that it works again. */
-export function createHealth(log: StoreLog): Health {
+function createHealth(log: StoreLog): Health {
   let failedAtMs: number | undefined;
   return {
     isFailing: () => failedAtMs !== undefined,

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { UTC } from '../../core/time.ts';
 import { createCalendar } from '../calendar.ts';
-import { createHealth, createEngineStore } from '../calls/engine-store.ts';
-import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
+import { createEngineStore } from '../calls/engine-store.ts';
+import type { BatchQueueLimits } from '../queue/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
 import { type Store, type StoreLog, StoreOpenError } from '../../core/books/store.ts';
 import { ALONE, createEngine } from './engine.ts';
@@ -37,7 +37,6 @@ export async function openPostgresStore({
   limits,
   timeZone = UTC,
 }: PostgresStoreOptions): Promise<Store> {
-  const health = createHealth(log);
   const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
   const connections = openPool({ url, size: poolSize, onLost, lookup });
   // A list may take as long as hundreds of other calls, so it has a connection of its own.
@@ -50,15 +49,8 @@ export async function openPostgresStore({
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
     const engine = createEngine({ connections, forLists }, owner, clock, createCalendar(timeZone));
-    const queue = createBatchQueue({
-      engine,
-      alone: ALONE,
-      lookupSlots: Math.max(1, poolSize - SPARE),
-      ...health,
-      limits,
-    });
     const listeners: (() => Promise<void>)[] = [];
-    return createEngineStore({
+    const { store } = createEngineStore({
       engine: {
         ...engine,
         async close() {
@@ -66,8 +58,9 @@ export async function openPostgresStore({
           await engine.close();
         },
       },
-      queue,
-      health,
+      alone: ALONE,
+      lookupSlots: Math.max(1, poolSize - SPARE),
+      limits,
       clock,
       log,
       timeZone,
@@ -77,6 +70,7 @@ export async function openPostgresStore({
         return () => void stop();
       },
     });
+    return store;
   } catch (error) {
     await Promise.all([connections.close(), forLists.close()]);
     if (error instanceof StoreOpenError) throw error;

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { UTC } from '../../core/time.ts';
-import { createBatchQueue, type BatchQueueLimits } from '../queue/batch-queue.ts';
-import { createHealth, createEngineStore } from '../calls/engine-store.ts';
+import type { BatchQueueLimits } from '../queue/batch-queue.ts';
+import { createEngineStore } from '../calls/engine-store.ts';
 import type { RemoteEngine } from '../queue/operations.ts';
 import { coalesceCalls } from '../queue/coalesce.ts';
 import { type OperatorStore, type Store, type StoreLog, StoreOpenError } from '../../core/books/store.ts';
@@ -26,7 +26,7 @@ interface StartOptions {
   readonly startWorker?: StartWorker;
   /** Runs a database file in this thread, which waits for the disk then. */
   readonly isInline?: boolean;
-  readonly timeZone?: string;
+  readonly timeZone?: string | undefined;
 }
 
 export interface SqliteStoreOptions extends StartOptions {
@@ -40,11 +40,10 @@ export interface SqliteStoreOptions extends StartOptions {
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const { engine: alone, owners } = await start(options, log);
   const engine = coalesceCalls(alone);
-  const health = createHealth(log);
   // A database in memory waits for no disk: what takes long there is this process itself.
   const patience = options.file === undefined ? { answerWithinMs: 60_000 } : {};
-  const queue = createBatchQueue({ engine, ...health, limits: { ...patience, ...limits } });
-  const store = createEngineStore({ engine, queue, health, clock, log, timeZone: options.timeZone });
+  const { timeZone } = options;
+  const { store, queue } = createEngineStore({ engine, limits: { ...patience, ...limits }, clock, log, timeZone });
   return {
     ...store,
     async recover() {

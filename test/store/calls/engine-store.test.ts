@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
-import { createBatchQueue } from '../../../src/store/queue/batch-queue.ts';
-import { createEngineStore, createHealth } from '../../../src/store/calls/engine-store.ts';
+import { createEngineStore } from '../../../src/store/calls/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../../src/store/queue/operations.ts';
 import type { Store } from '../../../src/core/books/store.ts';
 import { newDraft, newOutcome } from '../../support/records.ts';
@@ -22,8 +21,7 @@ describe('a list of the store, once nobody waits for it any more', () => {
       close: async () => {},
     };
     const log = { info: () => undefined, warn: () => undefined };
-    const health = createHealth(log);
-    store = createEngineStore({ engine, queue: createBatchQueue({ engine }), health, clock: Date.now, log });
+    ({ store } = createEngineStore({ engine, clock: Date.now, log }));
   });
   afterEach(() => store.close());
 
@@ -54,8 +52,8 @@ describe('the recovery of own records, after the database could not be written',
       close: async () => {},
     };
     const log = { info: () => undefined, warn: () => undefined };
-    const queue = createBatchQueue({ engine, lookupSlots: 1, limits: { keptWithinMs: 0 } });
-    const store = createEngineStore({ engine, queue, health: createHealth(log), clock: Date.now, log });
+    const limits = { keptWithinMs: 0 };
+    const { store } = createEngineStore({ engine, lookupSlots: 1, limits, clock: Date.now, log });
 
     function answer([name, ...parameters]: Operation): unknown {
       if (name === 'listUnfinished') return [draft.requestId];
