@@ -165,7 +165,7 @@ function refuseProblems(file: string, problems: readonly string[]): void {
 
 /** Writes the secrets first, since nobody can read them later. */
 async function createWithFile(out: string, prepared: PreparedKeys): ReturnType<PreparedKeys['create']> {
-  if (!writePrivateFile(out, `${toSecretLines(prepared.secrets).join('\n')}\n`)) {
+  if (!writeSecrets(out, toSecretLines(prepared.secrets))) {
     throw new CliError(`${out} already exists and is never overwritten. No key was created.`);
   }
   try {
@@ -173,6 +173,14 @@ async function createWithFile(out: string, prepared: PreparedKeys): ReturnType<P
   } catch (error) {
     rmSync(out, { force: true });
     throw error;
+  }
+}
+
+function writeSecrets(out: string, lines: readonly string[]): boolean {
+  try {
+    return writePrivateFile(out, `${lines.join('\n')}\n`);
+  } catch (error) {
+    throw new CliError(`${out} cannot be written: ${messageOf(error)}. No key was created.`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const ONLY_OWNER = 0o600;
@@ -26,7 +26,7 @@ export function writePrivateFile(path: string, content: string): boolean {
   const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   const descriptor = openNew(draft);
   try {
-    writeSync(descriptor, content);
+    writeFileSync(descriptor, content);
     fsyncSync(descriptor);
     // Unlike a rename, a link fails when the name exists, so one of several processes wins.
     linkSync(draft, path);

@@ -34,6 +34,9 @@ export async function backupDatabase(
       onProgress(1);
       checkCopy(draft);
       renameSync(draft, destination);
+    } catch (error) {
+      if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_FULL') throw error;
+      throw new StoreOpenError(`The file ${destination} cannot be written: ${error.message}.`, { cause: error });
     } finally {
       rmSync(draft, { force: true });
     }
