@@ -1,7 +1,7 @@
 # The gateway on its own Node, as a user without rights, with its records in /data.
 #
 #   docker build -t responses-gateway . && docker run --rm --network host -e HOST=127.0.0.1 responses-gateway demo
-#   docker run -p 8080:8080 -v gateway-data:/data -e UPSTREAM_BASE_URL=https://backend.example.com/v1 responses-gateway
+#   docker run --stop-timeout 40 -p 8080:8080 -v gateway-data:/data -e UPSTREAM_BASE_URL=https://backend.example.com/v1 responses-gateway
 
 FROM node:24-slim AS build
 WORKDIR /app

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { parseDocument } from 'yaml';
 import packageJson from '../../package.json' with { type: 'json' };
+import settings from '../../schemas/settings.json' with { type: 'json' };
 import { blocksRunAs, howIsRun } from './blocks.ts';
 import { BLOCKS, readBlocks } from './documents.ts';
 
@@ -49,6 +50,13 @@ describe('the configurations of other programs in the guides', () => {
       const wrong = lines.filter((text) => !sections.includes(text) && !/^[A-Z][A-Za-z]+=\S/.test(text));
       expect(wrong).to.deep.equal([]);
       expect(code).to.include(`/responses-gateway/${packageJson.bin['responses-gateway']} start\n`);
+    });
+
+    it(`wait for a database that starts more slowly, and for the requests of a gateway that stops: ${path}:${line}`, () => {
+      const secondsOf = (name: string): number => Number(new RegExp(`^${name}=(\\d+)$`, 'm').exec(code)?.[1]);
+      // systemd gives up after five starts within ten seconds.
+      expect(4 * secondsOf('RestartSec')).to.be.above(10);
+      expect(1000 * secondsOf('TimeoutStopSec')).to.be.above(settings.properties.DRAIN_TIMEOUT_MS.default);
     });
   }
 });
