@@ -60,9 +60,20 @@ export function createHttpServer(
     listener(req, res);
   };
   const waitingOn = new WeakMap<Socket, number>();
+  /** The last one of each connection. Those before it have ended once it has a socket. */
+  const lastOn = new WeakMap<Duplex, ServerResponse>();
+  /** Whether a request of this connection is not answered yet. */
+  const isBusy = (socket: Duplex): boolean => lastOn.get(socket)?.closed === false;
+  const isReplying = (socket: Duplex): boolean => {
+    const last = lastOn.get(socket);
+    return last?.closed === false && (last.socket === null || last.headersSent);
+  };
+  // The socket of an upgrade has no room for the replies before it, so one behind them is a request like any other.
+  const isUpgrade = (req: IncomingMessage): boolean => !isBusy(req.socket) && upgrades(req);
   const [takeFirstTurn, takeTurn] = [spreadOverTurns(FIRST_IN_TURN), spreadOverTurns(MOST_IN_TURN)];
   const serveInTurn = (req: IncomingMessage, res: ServerResponse): void => {
     const { socket } = req;
+    lastOn.set(socket, res);
     const waiting = waitingOn.get(socket);
     // Whoever pipelines has to expect it (RFC 9112, section 9.3.2).
     if (waiting === MOST_WAITING) socket.destroy();
@@ -84,7 +95,7 @@ export function createHttpServer(
       maxHeaderSize: MAX_HEADER_BYTES,
       // Node would refuse it without a body.
       requireHostHeader: false,
-      shouldUpgradeCallback: upgrades,
+      shouldUpgradeCallback: isUpgrade,
     },
     serveInTurn,
   );
@@ -92,14 +103,17 @@ export function createHttpServer(
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, REFUSALS[error.code ?? ''] ?? INVALID);
   });
-  server.on('checkExpectation', (_req, res) => refuseInTurn(res, UNKNOWN_EXPECTATION));
+  server.on('checkExpectation', (req, res) => {
+    lastOn.set(req.socket, res);
+    refuseInTurn(res, UNKNOWN_EXPECTATION);
+  });
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
     refuse(socket, NO_TUNNEL);
   });
   server.on('upgrade', (req, socket, head) => {
     // Node before 22.21 ignores `shouldUpgradeCallback`.
-    if (socket instanceof Socket && upgrades(req)) serveInTurn(req, openUpgradeReply(req, { socket, head }));
+    if (socket instanceof Socket && isUpgrade(req)) serveInTurn(req, openUpgradeReply(req, { socket, head }));
     else socket.destroy();
   });
   return server;
@@ -111,6 +125,8 @@ export function createHttpServer(
   }
 
   function refuse(socket: Duplex, reason: Refusal): void {
+    // In the middle of a reply it would be read as a part of that.
+    if (isReplying(socket)) return void socket.destroy();
     const { headers, body } = refusal(reason, newRequestId());
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);

@@ -28,10 +28,11 @@ describe('createHttpServer', () => {
     server = createHttpServer(
       (req, res) => {
         served.push(`${req.url}`);
-        res.end(req.url === '/large' ? LARGE : req.url);
+        if (req.url === '/slow') res.write('begun');
+        else res.end(req.url === '/large' ? LARGE : req.url);
       },
       () => REQUEST_ID,
-      { stallMs: STALL_MS },
+      { stallMs: STALL_MS, upgrades: (req) => req.url === '/upgrade' },
     );
     port = Number(new URL(await listen(server, { host: '127.0.0.1', port: 0 })).port);
   });
@@ -145,6 +146,32 @@ describe('createHttpServer', () => {
     const replies = await exchange('GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET http:// HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(replies.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
+
+  for (const { name, expectation, statuses } of [
+    { name: 'a request that is not answered yet', expectation: '', statuses: [200, 200] },
+    { name: 'one that is refused', expectation: 'Expect: 200-ok\r\n', statuses: [417] },
+  ]) {
+    it(`takes an upgrade that comes at once behind ${name} for a request without one`, async () => {
+      const first = `GET / HTTP/1.1\r\nHost: x\r\n${expectation}\r\n`;
+      const upgrade = 'Host: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
+      const replies = await exchange(`${first}GET /upgrade HTTP/1.1\r\n${upgrade}`);
+      expect(replies.match(/(?<=HTTP\/1\.1 )\d+/g)?.map(Number)).to.deep.equal(statuses);
+    });
+  }
+
+  for (const { name, sent } of [
+    { name: 'what is not HTTP', sent: 'HELLO\r\n\r\n' },
+    { name: 'CONNECT', sent: 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n' },
+  ]) {
+    it(`writes nothing into a reply because of ${name} behind its request`, async () => {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(requestFor('/slow', 'a'));
+      const [begun] = (await once(socket, 'data')) as [Buffer];
+      expect(begun.toString()).to.match(/^HTTP\/1\.1 200 [^]*\r\n\r\n5\r\nbegun\r\n$/);
+      socket.write(sent);
+      expect(await text(socket).catch(String)).to.equal('');
+    });
+  }
 
   it('serves HTTP/1.0, which needs no host', async () => {
     expect(await exchange('GET /x HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 /);
