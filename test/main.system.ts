@@ -150,19 +150,21 @@ describe('main', () => {
     });
   }
 
-  it('takes the copy of a Ctrl-C which npm passes on for the same signal', async () => {
-    const url = await start(HOLD_CLOCK);
-    const reply = create(url);
-    await asked.promise;
-    gateway?.kill('SIGINT');
-    await stopsTaking(url);
-    gateway?.kill('SIGINT');
-    // It is heard before what is asked later.
-    for (let times = 0; times < 2; times += 1) expect((await fetch(`${url}/healthz`)).status).to.equal(200);
-    letGo.resolve();
-    expect(await reply).to.include({ status: 200 });
-    expect(await exited()).to.equal(0);
-  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`takes the copy of a ${signal} to its group which npm passes on for the same signal`, async () => {
+      const url = await start(HOLD_CLOCK);
+      const reply = create(url);
+      await asked.promise;
+      gateway?.kill(signal);
+      await stopsTaking(url);
+      gateway?.kill(signal);
+      // It is heard before what is asked later.
+      for (let times = 0; times < 2; times += 1) expect((await fetch(`${url}/healthz`)).status).to.equal(200);
+      letGo.resolve();
+      expect(await reply).to.include({ status: 200 });
+      expect(await exited()).to.equal(0);
+    });
+  }
 
   it('goes on at SIGHUP where there is nothing to be read again', async () => {
     const url = await start();

@@ -68,8 +68,8 @@ function drainOnSignal(gateway: Gateway): void {
       void gateway.drain().then(() => leave(0));
       return;
     }
-    // Ctrl-C reaches the whole process group, and npm passes a copy on where sh is bash.
-    const repeated = signal === 'SIGINT' && performance.now() - firstAtMs < REPEATED_SIGNAL_MS;
+    // Ctrl-C and many supervisors reach the whole process group, and npm passes a copy on where sh is bash.
+    const repeated = performance.now() - firstAtMs < REPEATED_SIGNAL_MS;
     if (!repeated) leave(signal === 'SIGINT' ? 130 : 143);
   };
   process.on('SIGTERM', stop);

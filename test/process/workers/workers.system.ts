@@ -297,8 +297,7 @@ describe('workers that share a port', () => {
         await until(async () => (await asking.ask('GET', '/readyz')).status === 503);
         expect(await creating.create(BODY)).to.include({ status: 200 });
       }
-      workers.gateway.signal('SIGTERM');
-      expect(await workers.gateway.ended()).to.include({ exitCode: 143 });
+      expect(await endedByAnother('SIGTERM')).to.include({ exitCode: 143 });
     });
 
     it('end what takes longer than it may, and kill one which does not end', async () => {
@@ -330,10 +329,20 @@ describe('workers that share a port', () => {
       const idle = await workers.connect(1);
       workers.gateway.signal('SIGTERM');
       await until(async () => (await idle.ask('GET', '/readyz')).status === 503);
-      workers.gateway.signal('SIGTERM');
+      expect(await endedByAnother('SIGTERM')).to.include({ exitCode: 143 });
       expect((await reply).status).to.equal(0);
-      expect(await workers.gateway.ended()).to.include({ exitCode: 143 });
     });
+
+    /** One that comes within a moment is taken for a copy of the first. */
+    async function endedByAnother(signal: NodeJS.Signals): Promise<{ readonly exitCode: number | null }> {
+      let isOver = false;
+      const ended = workers.gateway.ended().finally(() => (isOver = true));
+      await until(() => {
+        if (!isOver) workers.gateway.signal(signal);
+        return isOver;
+      });
+      return ended;
+    }
   });
 
   for (const { what, settings, said, exitCode } of [
