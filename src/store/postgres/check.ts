@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import { checkLedger, type DatabaseCheck } from '../sql/check.ts';
-import { StoreOpenError } from '../../core/books/store.ts';
+import { refuseOlder } from '../rows/migrations.ts';
 import { explainFailure, withClient } from './client.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
 import { toConnection } from './pool.ts';
@@ -15,12 +15,7 @@ export function checkServer(url: string): Promise<DatabaseCheck> {
 
 async function checkVia(client: Client, url: string): Promise<DatabaseCheck> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  const applied = new Set((await listMigrations(client)).map(({ name }) => name));
-  if (!MIGRATIONS.every(({ name }) => applied.has(name))) {
-    throw new StoreOpenError(
-      `The database ${showDatabase(url)} is of an older version; db migrate brings it up to this one.`,
-    );
-  }
+  refuseOlder(showDatabase(url), await listMigrations(client), MIGRATIONS);
   await refuseUnfinishedTransfer(client);
   return runToEnd(toConnection(client), checkLedger());
 }

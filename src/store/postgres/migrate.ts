@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import type { AppliedMigration, Upgrade } from '../rows/migrations.ts';
+import { refuseNewer, type AppliedMigration, type Upgrade } from '../rows/migrations.ts';
 import { StoreOpenError } from '../../core/books/store.ts';
 import { withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
-import { listMigrations, MIGRATIONS, refuseNewer, type PostgresMigration } from './migrations.ts';
+import { listMigrations, MIGRATIONS, type PostgresMigration } from './migrations.ts';
 import { refuseUnfinishedTransfer } from './unfinished-transfer.ts';
 
 export interface MigrateOptions {
@@ -69,7 +69,7 @@ interface Examined {
 
 async function examine(client: Client, { url, migrations }: Options): Promise<Examined> {
   const applied = await listMigrations(client);
-  refuseNewer(url, applied, migrations);
+  refuseNewer(showDatabase(url), applied, migrations);
   await refuseUnfinishedTransfer(client);
   const names = new Set(applied.map(({ name }) => name));
   return { applied, missing: migrations.filter(({ name }) => !names.has(name)) };

@@ -1,8 +1,6 @@
 import type { Client } from 'pg';
-import { showDatabase } from '../database-url.ts';
-import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
+import type { AppliedMigration, Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
-import { StoreOpenError } from '../../core/books/store.ts';
 import { hasTable } from './has-table.ts';
 
 export interface PostgresMigration extends Migration {
@@ -110,15 +108,6 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { name: '0020_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
   { name: '0021_charged_currency', runsBeside: '0003_ledger_references', sql: STEPS.chargedCurrency },
 ];
-
-/** Throws StoreOpenError if this program does not know a migration that it must know. */
-export function refuseNewer(url: string, applied: readonly AppliedMigration[], migrations = MIGRATIONS): void {
-  const unknown = findUnknown(applied, migrations);
-  if (unknown === undefined) return;
-  throw new StoreOpenError(
-    `The database ${showDatabase(url)} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
-  );
-}
 
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
   if (!(await hasTable(client, 'migrations'))) return [];

@@ -1,3 +1,5 @@
+import { StoreOpenError } from '../../core/books/store.ts';
+
 export interface Migration {
   /** Recorded in the database, so it never changes. */
   readonly name: string;
@@ -24,6 +26,22 @@ export function findUnknown(
   const isRefusing = ({ name, runsBeside }: AppliedMigration) =>
     !known.has(name) && (runsBeside === null || !known.has(runsBeside));
   return applied.findLast(isRefusing)?.name;
+}
+
+/** Throws StoreOpenError if the database has a migration that this program must know and does not. */
+export function refuseNewer(database: string, applied: readonly AppliedMigration[], known: readonly Migration[]): void {
+  const unknown = findUnknown(applied, known);
+  if (unknown === undefined) return;
+  throw new StoreOpenError(
+    `The database ${database} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
+  );
+}
+
+/** Throws StoreOpenError if the database lacks a migration of this program. */
+export function refuseOlder(database: string, applied: readonly AppliedMigration[], known: readonly Migration[]): void {
+  const names = new Set(applied.map(({ name }) => name));
+  if (known.every(({ name }) => names.has(name))) return;
+  throw new StoreOpenError(`The database ${database} is of an older version; db migrate brings it up to this one.`);
 }
 
 export interface Upgrade {

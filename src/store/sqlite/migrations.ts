@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { findUnknown, type AppliedMigration, type Migration } from '../rows/migrations.ts';
+import { refuseNewer, refuseOlder, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
-import { StoreOpenError } from '../../core/books/store.ts';
 
 const STEPS = tableSteps({
   text: 'TEXT',
@@ -95,7 +94,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): v
     const record = database.prepare<[string, number, string | null]>(
       'INSERT INTO migrations (name, applied_at_ms, runs_beside) VALUES (?, ?, ?)',
     );
-    refuseNewer(database, found, migrations);
+    refuseNewer(database.name, found, migrations);
     for (const { name, sql, runsBeside } of migrations.filter((migration) => !applied.has(migration.name))) {
       database.exec(sql);
       record.run(name, Date.now(), runsBeside ?? null);
@@ -104,25 +103,13 @@ export function migrate(database: Database, migrations: readonly Migration[]): v
   run.immediate();
 }
 
-function refuseNewer(database: Database, applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {
-  const unknown = findUnknown(applied, migrations);
-  if (unknown === undefined) return;
-  throw new StoreOpenError(
-    `The database ${database.name} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
-  );
-}
-
 /**
  * Throws StoreOpenError unless the migrations are those of this program, or newer ones allow it.
  */
 export function refuseOtherVersion(database: Database): void {
   const applied = listApplied(database);
-  refuseNewer(database, applied, MIGRATIONS);
-  const names = new Set(applied.map(({ name }) => name));
-  if (MIGRATIONS.every(({ name }) => names.has(name))) return;
-  throw new StoreOpenError(
-    `The database ${database.name} is of an older version; db migrate brings it up to this one.`,
-  );
+  refuseNewer(database.name, applied, MIGRATIONS);
+  refuseOlder(database.name, applied, MIGRATIONS);
 }
 
 function listApplied(database: Database): readonly AppliedMigration[] {

@@ -5,11 +5,12 @@ import { runToEnd } from '../postgres/steps.ts';
 import { connect, disconnect, explainFailure, withClient } from '../postgres/client.ts';
 import { hasTable } from '../postgres/has-table.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { listMigrations, refuseNewer } from '../postgres/migrations.ts';
+import { listMigrations, MIGRATIONS } from '../postgres/migrations.ts';
 import { DEAD_AFTER_S } from '../postgres/owners.ts';
 import { toConnection, toStorable } from '../postgres/pool.ts';
 import { refuseUnfinishedTransfer } from '../postgres/unfinished-transfer.ts';
 import { StoreOpenError } from '../../core/books/store.ts';
+import { refuseNewer } from '../rows/migrations.ts';
 import type { Batch, LedgerSums, SourceTable, TransferTarget } from './plan.ts';
 
 /** The server then rolls back a run that lost its connection. */
@@ -65,7 +66,7 @@ async function begin(client: Client, options: TargetOptions): Promise<void> {
 
 /** Throws StoreOpenError for a database that a gateway or a command uses, or that is not empty. */
 async function refuseUsed(client: Client, { url, tables }: TargetOptions): Promise<void> {
-  refuseNewer(url, await listMigrations(client));
+  refuseNewer(showDatabase(url), await listMigrations(client), MIGRATIONS);
   await refuseUnfinishedTransfer(client);
   await refuseLiving(client, url);
   const found: string[] = [];
