@@ -33,7 +33,6 @@ export interface IdempotencyRow extends IdempotencyKeyRow {
 
 type Broken = Extract<PromptTurn, { turn: 'broken' }>;
 
-/** A record as it begins. Of one that has not ended, this is all there is. */
 /** Who pays. */
 export interface Paying {
   /** The `seq` of the key; null where the gateway issues no keys. */
@@ -41,6 +40,7 @@ export interface Paying {
   readonly groupId: GroupId | null;
 }
 
+/** A record as it begins. Of one that has not ended, this is all there is. */
 export interface BegunRow extends Paying {
   readonly requestId: RequestId;
   readonly endpoint: StoredRecord['endpoint'];
