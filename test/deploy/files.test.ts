@@ -60,6 +60,7 @@ describe('compose.yaml', () => {
     expect(names).to.include.members(['DATABASE_URL', 'DRAIN_DELAY_MS']);
     expect(names.filter((name) => !isKnown(name))).to.deep.equal([]);
     expect(first).to.deep.include({ env_file: ['.env'], mem_limit: '1g', stop_grace_period: `${GRACE_S}s` });
+    expect(compose.services['balancer']).to.include({ stop_grace_period: `${GRACE_S}s` });
   });
 
   it('has each service that the files of the others name', () => {
