@@ -32,7 +32,8 @@ export async function serve(overrides: Environment = {}): Promise<void> {
     await gateway.listen();
     forgetStart();
     for (const line of gateway.banner) console.log(line);
-    const warning = await gateway.probe();
+    // It asks a worker, which may die meanwhile.
+    const warning = await gateway.probe().catch(() => undefined);
     if (warning !== undefined) console.log(`\nWarning: ${warning}`);
   } catch (error) {
     if (error instanceof ConfigError) leave(EXIT_WRONG_SETTINGS, ...error.problems);

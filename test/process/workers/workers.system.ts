@@ -102,6 +102,16 @@ describe('workers that share a port', () => {
     expect((await recordsAt(one))[0]).to.include({ status: 'cancelled' });
   });
 
+  it('outlive the one that asks the backend about its keys at the start', async () => {
+    await open({ AUTH_MODE: 'passthrough', API_KEYS: '' });
+    workers.backend.always(({ hang }) => hang());
+    await workers.backend.request(1);
+    const next = workers.nextLine(listens(1));
+    process.kill(workers.pidOf(1), 'SIGKILL');
+    await next;
+    expect(await workers.newConnection().ask('GET', '/healthz')).to.include({ status: 200 });
+  });
+
   it('put a new one in the place of one that is killed, close what it left, and serve on', async () => {
     await open(MANAGED);
     const key = await workers.issueKey({ credits: '1.00' });
