@@ -65,7 +65,11 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
     };
     while (!stopping.signal.aborted) {
       const startedAtMs = performance.now();
-      const how = await run(number, onStart);
+      const how = await run(number, onStart).catch((error: unknown) => {
+        // The system has no memory or no process left for it, and may have one later.
+        onStart.reject(new DiedAtStart(messageOf(error), { cause: error }));
+        return 'not started';
+      });
       if (stopping.signal.aborted) return;
       const restartInMs = waitAfter(performance.now() - startedAtMs >= STEADY_MS);
       log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');

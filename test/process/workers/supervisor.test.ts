@@ -23,11 +23,14 @@ const ADDRESS: Addresses = { url: 'http://127.0.0.1:1' };
 describe('a supervisor of workers', () => {
   const passTime = useHeldTime();
   let puppets: Puppet[];
+  /** Of the next launches. */
+  let failures: Error[];
   let said: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[];
   let supervisor: Supervisor;
 
   beforeEach(() => {
     puppets = [];
+    failures = [];
     said = [];
     const note = (fields: object, message: string): void => void said.push({ fields: { ...fields }, message });
     supervisor = createSupervisor({ count: 2, launch, log: { info: note, warn: note, error: note } as never });
@@ -36,6 +39,8 @@ describe('a supervisor of workers', () => {
   afterEach(() => supervisor.stop('close', 0));
 
   function launch(number: number): LaunchedWorker {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
     const ready = Promise.withResolvers<Addresses>();
     const ended = Promise.withResolvers<string>();
     const asked: string[] = [];
@@ -113,6 +118,18 @@ describe('a supervisor of workers', () => {
     }
     expect(await failed).to.have.property('message', 'it was killed');
     expect(puppets, 'none is started again').to.have.lengthOf(6);
+  });
+
+  it('starts the number again later for which the system has no process', async () => {
+    await start();
+    failures = [new Error('spawn ENOMEM')];
+    puppets[1]?.die('SIGKILL');
+    await passTime(100);
+    expect(puppets).to.have.lengthOf(2);
+    await passTime(200);
+    expect(puppets.map(({ number }) => number)).to.deep.equal([1, 2, 2]);
+    const { fields } = said.find(({ message }) => message === 'a worker could not be started') ?? {};
+    expect(fields).to.deep.equal({ worker: 2, reason: 'spawn ENOMEM' });
   });
 
   it('knows those that are being started', async () => {
