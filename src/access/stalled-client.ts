@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { callerOf } from './authenticate.ts';
 import { takeBytes, type Load } from './load.ts';
-import { unacknowledgedBytes } from '../wire/acknowledged.ts';
+import { unacknowledgedBytes, unwrittenBytes } from '../wire/acknowledged.ts';
 import { onceServed } from '../wire/until-served.ts';
 
 /**
@@ -20,7 +20,7 @@ export function watchStall(socketNow: () => Socket | null, stallMs: number, onSt
     const socket = socketNow();
     if (socket === null || socket.writableLength === 0) return;
     const { bytesWritten, writableLength } = socket;
-    const now = `${bytesWritten - writableLength} ${unacknowledgedBytes(socket, stallMs / 8)}`;
+    const now = `${bytesWritten - writableLength} ${unwrittenBytes(socket)} ${unacknowledgedBytes(socket, stallMs / 8)}`;
     quiet = now === seen ? quiet + 1 : 0;
     seen = now;
     if (quiet >= 3) onStalled();

@@ -25,6 +25,19 @@ export function unacknowledgedBytes({ localPort = 0, remotePort = 0 }: Socket, w
   return bytes;
 }
 
+/**
+ * Returns how many bytes of its writes this connection has not given to the kernel. It falls while one of many MiB goes on, which
+ * counts in `writableLength` as a whole until its end; Node's own limit of a socket's time looks at it too. 0 where Node does not say.
+ */
+export function unwrittenBytes({ _handle: handle }: Socket & WithHandle): number {
+  return handle?.writeQueueSize ?? 0;
+}
+
+/** What Node's types do not tell of a socket. */
+interface WithHandle {
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+}
+
 function readTables(): string {
   return TABLES.map((path) => {
     try {

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { unacknowledgedBytes } from '../../src/wire/acknowledged.ts';
+import { unacknowledgedBytes, unwrittenBytes } from '../../src/wire/acknowledged.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
 
-describe('unacknowledgedBytes', () => {
+describe('what the peer of a connection has not taken', () => {
   useRealSockets();
 
   let server: Server;
@@ -35,6 +35,21 @@ describe('unacknowledgedBytes', () => {
 
   it('is 0 where the system does not say', () => {
     expect(unacknowledgedBytes({ localPort: 1, remotePort: 1 } as Socket, 0)).to.equal(0);
+    expect(unwrittenBytes({} as Socket)).to.equal(0);
+  });
+
+  it('falls while a write goes on that is larger than the kernel takes', async () => {
+    await open('127.0.0.1');
+    const large = Buffer.alloc(128 * 1024 * 1024);
+    writer.write(large);
+    const atFirst = unwrittenBytes(writer);
+    expect(atFirst).to.be.above(0);
+    const fell = Promise.withResolvers<void>();
+    reader.on('data', () => {
+      if (writer.writableLength === large.length && unwrittenBytes(writer) < atFirst) fell.resolve();
+    });
+    reader.resume();
+    await fell.promise;
   });
 
   async function open(host: string): Promise<void> {
