@@ -8,6 +8,7 @@ import settings from '../../schemas/settings.json' with { type: 'json' };
 import { readConfig } from '../../src/config/config.ts';
 import { ROOT } from '../docs/documents.ts';
 import { DEPLOY, readDeployed, readManifests, readYaml, type Compose, type Manifest } from './files.ts';
+import { blocksRunAs } from '../docs/blocks.ts';
 
 const GRACE_S = (5000 + settings.properties.DRAIN_TIMEOUT_MS.default) / 1000 + 5;
 const IMAGE = `responses-gateway:${packageJson.version}`;
@@ -61,6 +62,13 @@ describe('compose.yaml', () => {
     expect(names.filter((name) => !isKnown(name))).to.deep.equal([]);
     expect(first).to.deep.include({ env_file: ['.env'], mem_limit: '1g', stop_grace_period: `${GRACE_S}s` });
     expect(compose.services['balancer']).to.include({ stop_grace_period: `${GRACE_S}s` });
+  });
+
+  it('has a balancer with the lines of the guide, but for addresses', () => {
+    const { code = '' } = blocksRunAs('balancer').find(({ language }) => language === 'haproxy') ?? {};
+    const lines = code.split('\n').filter((line) => line !== '' && !/^ {2}(?:bind|server|default-server) /.test(line));
+    expect(lines).to.include('  option abortonclose');
+    expect(readDeployed('haproxy.cfg').split('\n')).to.include.members(lines);
   });
 
   it('has each service that the files of the others name', () => {

@@ -27,7 +27,7 @@ export type How =
   | 'postgres'
   /** With the SDK of OpenTelemetry, in front of a collector: `test/clients/traces.test.ts`. */
   | 'traces'
-  /** By a load balancer in front of two gateways: `test/lab/cluster/balancers.system.ts`. */
+  /** By a load balancer in front of two gateways, and of a client that leaves: `balancers.system.ts`, `proxies.system.ts`. */
   | 'balancer'
   /** By a proxy through which a stream must arrive live: `test/lab/cluster/proxies.system.ts`. */
   | 'proxy'
