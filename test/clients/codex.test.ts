@@ -18,7 +18,10 @@ const WITH_EFFORT_UPDATES = ['gpt-6-astra', 'gpt-6.1-sol', 'gpt-6.1-terra'];
 const AS_OPENAI = 'model_providers.gateway.name="OpenAI"';
 
 const PATCH = `*** Begin Patch\n*** Add File: patched.txt\n+${SPECIAL}\n+second line\n*** End Patch`;
+/** Codex begins its first turn without the tools of a server that takes more than a second to start, unless it is required. */
 const MCP_SERVER = [
+  'mcp_servers.probe.required=true',
+  'mcp_servers.probe.startup_timeout_sec=120',
   `mcp_servers.probe.command=${JSON.stringify(process.execPath)}`,
   `mcp_servers.probe.args=${JSON.stringify([join(import.meta.dirname, 'mcp-server.ts')])}`,
 ];
