@@ -1,6 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import { devNull } from 'node:os';
 import type { RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
@@ -28,7 +27,7 @@ const SAID_EVERY_MS = 60_000;
 /** Each connection of a client may need one to a backend. The limit of open files is read here if it is not given. */
 export function createConnections(log: StoreLog, openFiles = readFileLimit()): Connections {
   const most = Math.max(TOLD, Math.floor((openFiles - RESERVED_FILES) / 2));
-  const sockets = new Set<Socket>();
+  let count = 0;
   let saidAtMs = -Infinity;
 
   function say(): void {
@@ -44,24 +43,16 @@ export function createConnections(log: StoreLog, openFiles = readFileLimit()): C
       Object.assign(server, { maxConnections: most + TOLD, dropMaxConnection: true });
       server.on('drop', say);
       server.on('connection', (socket) => {
-        sockets.add(socket);
-        socket.once('close', () => sockets.delete(socket));
-        if (sockets.size <= most) return;
+        count += 1;
+        socket.once('close', () => (count -= 1));
+        if (count <= most) return;
         say();
-        for (const each of sockets) if (isIdle(each)) each.destroy();
+        server.closeIdleConnections();
       });
     },
-    areScarce: () => sockets.size > most * SCARCE,
-    areFull: () => sockets.size > most,
+    areScarce: () => count > most * SCARCE,
+    areFull: () => count > most,
   };
-}
-
-/**
- * Node limits the time of a connection between two requests alone, once all of the reply is written. What it closes as idle by
- * itself includes those whose client still reads a reply that has ended.
- */
-function isIdle({ timeout = 0 }: Socket): boolean {
-  return timeout > 0;
 }
 
 /** Whether this process can open another file, and so another connection to a backend. */

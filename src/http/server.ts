@@ -99,6 +99,15 @@ export function createHttpServer(
     },
     serveInTurn,
   );
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // Node's own, which it also calls when it closes a server, counts a client as idle that still reads a reply which has ended.
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (isIdle(socket)) socket.destroy();
+  };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, REFUSALS[error.code ?? ''] ?? INVALID);
@@ -132,6 +141,11 @@ export function createHttpServer(
     socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);
     closeSoon(socket);
   }
+}
+
+/** Node limits the time of a connection between two requests alone, once all of the reply is written. */
+function isIdle({ timeout = 0 }: Socket): boolean {
+  return timeout > 0;
 }
 
 /** HTTP/1.1 needs exactly one (RFC 9112, section 3.2); Node takes the first of several. */
@@ -181,7 +195,6 @@ const FLUSH_MS = 1000;
 /** Accepts no new connection, lets replies arrive, and closes the rest. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
   const flush = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
   await closed;
   clearTimeout(flush);

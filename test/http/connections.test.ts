@@ -1,10 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { createConnections } from '../../src/http/connections.ts';
+import { createHttpServer } from '../../src/http/server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
+const REQUEST_ID = toRequestId(toUniquePart('a'.repeat(32)));
 /** The fewest that a gateway takes, however few files it may open. */
 const MOST = 16;
 /** More than the buffers of the kernel take. */
@@ -17,7 +20,11 @@ describe('the connections of clients', () => {
 
   beforeEach(async () => {
     sockets = [];
-    server = createServer((req, res) => res.end(req.url === '/large' ? LARGE : 'small'));
+    server = createHttpServer(
+      (req, res) => res.end(req.url === '/large' ? LARGE : 'small'),
+      () => REQUEST_ID,
+      { stallMs: 60_000 },
+    );
     createConnections({ info: () => undefined, warn: () => undefined }, 1).watch(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -293,6 +293,20 @@ describe('createHttpServer', () => {
       socket.destroy();
     });
 
+    it('lets a client read on that has not read all of its reply when the server closes', async () => {
+      const socket = connect(port, '127.0.0.1');
+      socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n');
+      await once(socket, 'readable');
+      const closed = closeServer(server);
+      let bytes = 0;
+      for await (const piece of socket as AsyncIterable<Buffer>) {
+        bytes += piece.length;
+        if (bytes > LARGE.length) break;
+      }
+      expect(bytes).to.be.above(LARGE.length);
+      await closed;
+    });
+
     it('closes at once when its connections are idle', async () => {
       const socket = connect(port, '127.0.0.1');
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
