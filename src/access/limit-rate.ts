@@ -28,7 +28,7 @@ export function limitRate(rateLimits: RateLimits | undefined, { tokens }: { read
 }
 
 /** Tells a key at its limit so where `limitRate` did not, because the request could be a duplicate. */
-export function tellLimit(rateLimits: RateLimits | undefined): ErrorRequestHandler {
+export function refuseAtLimit(rateLimits: RateLimits | undefined): ErrorRequestHandler {
   return (thrown, req, res, next) => {
     const { key } = callerOf(res);
     const isLate = key !== undefined && req.headers['idempotency-key'] !== undefined;

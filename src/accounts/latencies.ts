@@ -43,9 +43,9 @@ export function toLatencies(rows: readonly RequestStatsRow[]): Latencies {
       [start, null],
       [start, model],
     ] as const) {
-      const place = JSON.stringify([cellStart, cellModel]);
-      const cell = cells.get(place) ?? { start: cellStart, model: cellModel, counts: new Map<string, number>() };
-      cells.set(place, cell);
+      const key = JSON.stringify([cellStart, cellModel]);
+      const cell = cells.get(key) ?? { start: cellStart, model: cellModel, counts: new Map<string, number>() };
+      cells.set(key, cell);
       addCounts(cell.counts, counts);
     }
   }

@@ -67,8 +67,8 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
       const all = spendingOf(account);
       for (const spending of all) {
         const { of, period } = spending;
-        const place = `${account.id} ${of}`;
-        const last = known.get(place);
+        const key = `${account.id} ${of}`;
+        const last = known.get(key);
         const before = last?.period === period ? last.level : 0;
         const now = levelOf(spending, refused.has(refusalOf(account.id, of)) && isFullest(spending, all));
         if (now === undefined) continue;
@@ -77,7 +77,7 @@ export function watchAccounts({ store, onReached }: AccountWatchOptions): Accoun
         levels.push({ account: kind, of, level });
         const isKnown = level === before || (await onReached({ account, spending, level }));
         if (!isKnown) refused.delete(refusalOf(account.id, of));
-        if (isKnown || before > 0) found.set(place, { period, level: isKnown ? level : before });
+        if (isKnown || before > 0) found.set(key, { period, level: isKnown ? level : before });
       }
     }
   }

@@ -68,9 +68,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
   // A series that begins with its first alert would hide it from `increase`.
   if (options.openWebhook !== null) for (const type of TYPES) for (const result of RESULTS) add(type, result, 0);
   const webhook = options.openWebhook?.(count) ?? null;
-  const accounts = watchAccounts({ store, onReached: tellFunds });
+  const accounts = watchAccounts({ store, onReached: sendFunds });
   /** When this process has told of what has no period. */
-  const told = new Map<string, number>();
+  const sentAtMs = new Map<string, number>();
   let looking: Promise<void> | undefined;
 
   function count({ type }: Alert, result: AlertResult): void {
@@ -78,13 +78,13 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   function add(type: Alert['type'], result: AlertResult, more: number): void {
-    const place = `${type} ${result}`;
-    counts.set(place, { type, result, count: (counts.get(place)?.count ?? 0) + more });
+    const key = `${type} ${result}`;
+    counts.set(key, { type, result, count: (counts.get(key)?.count ?? 0) + more });
   }
 
   async function lookOnce(): Promise<void> {
     try {
-      if (store.isFailing()) await tellAgain('store.failing', 'store', { store: options.storeKind });
+      if (store.isFailing()) await sendDaily('store.failing', 'store', { store: options.storeKind });
       else if (options.isManaged) await accounts.look();
     } catch (error) {
       // The store logs its own outages, and the next look tries again.
@@ -94,30 +94,30 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   /** Returns whether this gateway or another one tells it. */
-  async function tellFunds({ account, spending, level }: Reached): Promise<boolean> {
+  async function sendFunds({ account, spending, level }: Reached): Promise<boolean> {
     if (webhook === null) return true;
     if (!webhook.hasRoom()) return false;
     const subject = `${account.id} ${spending.of}`;
     const { period } = spending;
     if (await store.claimAlert({ subject, period, level })) {
       const type = spending.of === 'credits' ? 'credits.threshold' : 'spend.threshold';
-      tell(type, `${subject} ${period} ${level}`, toFundsData({ account, spending, level }, options.currency()));
+      send(type, `${subject} ${period} ${level}`, toFundsData({ account, spending, level }, options.currency()));
     }
     return true;
   }
 
   /** Tells what has no period, such as an outage, once in a while. */
-  async function tellAgain(type: Alert['type'], subject: string, data: Alert['data']): Promise<void> {
+  async function sendDaily(type: Alert['type'], subject: string, data: Alert['data']): Promise<void> {
     const now = nowMs();
-    if (webhook === null || now - (told.get(subject) ?? -Infinity) < AGAIN_AFTER_MS) return;
-    told.set(subject, now);
+    if (webhook === null || now - (sentAtMs.get(subject) ?? -Infinity) < AGAIN_AFTER_MS) return;
+    sentAtMs.set(subject, now);
     const claim = { subject, period: '', level: 0, againAfterMs: AGAIN_AFTER_MS };
     // A store that cannot be asked must not keep the alert back. Its receiver sees equal ids.
     if (!(await store.claimAlert(claim).catch(() => true))) return;
-    tell(type, `${subject} ${Math.floor(now / AGAIN_AFTER_MS)}`, data);
+    send(type, `${subject} ${Math.floor(now / AGAIN_AFTER_MS)}`, data);
   }
 
-  function tell(type: Alert['type'], what: string, data: Alert['data']): void {
+  function send(type: Alert['type'], what: string, data: Alert['data']): void {
     const id = `alert_${createHash('sha256').update(what).digest('hex').slice(0, 32)}`;
     log.warn({ alert: id, type, ...data }, 'an alert is sent');
     webhook?.send(id, { type, timestamp: new Date(nowMs()).toISOString(), gateway: hostname(), data });
@@ -138,7 +138,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     noteRefusal: accounts.noteRefusal,
     noteRest({ backend, restMs, reason }) {
       const data: BackendAlertData = { backend, reason: reason ?? 'unknown', rest_ms: Math.ceil(restMs) };
-      return tellAgain('backend.resting', `backend ${backend}`, data);
+      return sendDaily('backend.resting', `backend ${backend}`, data);
     },
     get readings() {
       return { groups: accounts.groups, reached: accounts.reached, alerts: [...counts.values()] };

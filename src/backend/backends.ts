@@ -1,4 +1,4 @@
-/** Keeps the backends: who has a place, who rests, and which one a request gets. */
+/** Keeps the backends: who has a slot, who rests, and which one a request gets. */
 
 import type { Connected } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
@@ -17,8 +17,8 @@ import type { Addresses } from './addresses.ts';
 import { blameOf, hasRefused } from './choice/blame.ts';
 import { createFailingCallers } from './choice/failing-callers.ts';
 import { createLastCallers } from './choice/last-callers.ts';
-import { createPlaces, type Places } from './choice/places.ts';
-import { createPlaceQueue } from './choice/queue.ts';
+import { createSlots, type Slots } from './choice/slots.ts';
+import { createSlotQueue } from './choice/queue.ts';
 import type { RestChange, RestState } from './choice/rest.ts';
 import { createRests, type RestingRequest, type Rests } from './choice/rests.ts';
 import { unreachableReason } from './connection-failures.ts';
@@ -67,7 +67,7 @@ export interface BackendState extends Counts, RestingState {
   /** Those of its name, if it has several. */
   readonly addresses: readonly (RestingState & { readonly address: string })[];
   readonly running: number;
-  /** Requests that wait for a place here or elsewhere. */
+  /** Requests that wait for a slot here or elsewhere. */
   readonly waiting: number;
 }
 
@@ -89,7 +89,7 @@ interface Counts {
   readonly rests: number;
 }
 
-export interface PlaceAsking {
+export interface SlotRequest {
   /** The first choice first. */
   readonly backends: readonly string[];
   readonly model: string;
@@ -98,7 +98,7 @@ export interface PlaceAsking {
   readonly signal: StopSignal;
 }
 
-/** One try of a request, which has a place at a backend. */
+/** One try of a request, which has a slot at a backend. */
 export interface Try {
   /** Names the replica in a route. */
   readonly id: string;
@@ -108,9 +108,9 @@ export interface Try {
   answered(slowMs: number): void;
   /** Returns what the caller is told: where all rest, and this one has refused the request too, when to ask again. */
   tell(thrown: unknown): unknown;
-  /** The place is free, while it is not yet known what a failure says of the backend. */
+  /** The slot is free, while it is not yet known what a failure says of the backend. */
   free(): void;
-  /** Must be called last. The place is free, and the backend rests if it has failed. */
+  /** Must be called last. The slot is free, and the backend rests if it has failed. */
   end(how: TryEnd): void;
 }
 
@@ -135,10 +135,10 @@ export interface Backends extends RoutedInputCounter, Connected {
   readonly specs: readonly BackendSpec[];
   states(): readonly BackendState[];
   /**
-   * Takes a place at the best backend of the route that was not tried before. Where all of them rest and none was tried, that is the
+   * Takes a slot at the best backend of the route that was not tried before. Where all of them rest and none was tried, that is the
    * one whose rest is the first to end. Throws ApiError.
    */
-  begin(asking: PlaceAsking, tried?: ReadonlySet<string>): Try | Promise<Try>;
+  begin(asking: SlotRequest, tried?: ReadonlySet<string>): Try | Promise<Try>;
   /** Later requests go by the new list. Running ones end where they are. */
   replace(specs: readonly BackendSpec[]): void;
   close(): Promise<void>;
@@ -148,7 +148,7 @@ interface Backend {
   spec: BackendSpec;
   readonly chat: SingleBackend;
   readonly rests: Rests;
-  readonly places: Places;
+  readonly slots: Slots;
   readonly counts: Record<keyof Counts, number>;
   /** Why it could not be reached, as `onUnreachable` was told. */
   unreachable: string | undefined;
@@ -161,7 +161,7 @@ interface Judged extends RestingRequest {
 /** Opens the backends of this list. */
 export function createBackends(first: readonly BackendSpec[], options: BackendsOptions): Backends {
   const { keyOwner, nowMs } = options;
-  const queue = createPlaceQueue<Backend, Try>();
+  const queue = createSlotQueue<Backend, Try>();
   const asked = createLastCallers(nowMs);
   const failing = createFailingCallers();
   let listed: ReadonlyMap<string, Backend> = new Map();
@@ -186,7 +186,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
           options.onChange({ ...replica, ...change });
         },
       }),
-      places: createPlaces(() => backend.spec.maxConcurrent, asked),
+      slots: createSlots(() => backend.spec.maxConcurrent, asked),
       counts,
       unreachable: undefined,
     };
@@ -198,7 +198,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     spread();
   }
 
-  /** Each address of a name is a backend of its own: it rests, has places and is the first choice by itself. */
+  /** Each address of a name is a backend of its own: it rests, has slots and is the first choice by itself. */
   function spread(): void {
     const next = specs.flatMap((spec) => replicasOf(spec, options.addresses?.of(spec) ?? []));
     const before = listed;
@@ -214,14 +214,14 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     );
     routes = createRoutes(next.map(toRouted), (id, model) => {
       const backend = listed.get(id);
-      return backend !== undefined && backend.places.hasRoom() && backend.rests.isOpenFor(model);
+      return backend !== undefined && backend.slots.hasRoom() && backend.rests.isOpenFor(model);
     });
     for (const backend of before.values()) {
       if (isListed(backend)) continue;
       draining.add(backend);
       closeIfDone(backend);
     }
-    for (const backend of listed.values()) offerPlaces(backend);
+    for (const backend of listed.values()) offerSlots(backend);
   }
 
   /** What was learnt of a backend holds as long as it is the same server. */
@@ -236,12 +236,12 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   }
 
   function closeIfDone(backend: Backend): void {
-    if (backend.places.running === 0 && draining.delete(backend)) void backend.chat.close();
+    if (backend.slots.running === 0 && draining.delete(backend)) void backend.chat.close();
   }
 
-  function begin(asking: PlaceAsking, tried?: ReadonlySet<string>): Try | Promise<Try> {
+  function begin(asking: SlotRequest, tried?: ReadonlySet<string>): Try | Promise<Try> {
     const { backends, model, caller, signal } = asking;
-    // Whoever left before any backend was asked is charged nothing, and takes no place.
+    // Whoever left before any backend was asked is charged nothing, and takes no slot.
     signal.throwIfAborted();
     asked.note(caller);
     // Most requests find their first choice free.
@@ -294,27 +294,27 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     }
   }
 
-  /** A caller whose requests keep failing has one place at a time. */
-  function hasRoomFor({ spec, places }: Backend, caller: string): boolean {
-    if (places.of(caller) > 0 && !spec.isOnly && failing.isSlow(caller)) return false;
-    return places.hasRoomFor(caller);
+  /** A caller whose requests keep failing has one slot at a time. */
+  function hasRoomFor({ spec, slots }: Backend, caller: string): boolean {
+    if (slots.of(caller) > 0 && !spec.isOnly && failing.isSlow(caller)) return false;
+    return slots.hasRoomFor(caller);
   }
 
-  /** Takes a place. */
-  function take(backend: Backend, { model, caller }: PlaceAsking): Try {
-    const { spec, chat, rests, places } = backend;
+  /** Takes a slot. */
+  function take(backend: Backend, { model, caller }: SlotRequest): Try {
+    const { spec, chat, rests, slots } = backend;
     const request = { model, caller, begunMs: nowMs() };
     const isLastResort = !rests.isOpenFor(model);
     let isSlow = false;
     let isFree = false;
-    places.take(caller);
+    slots.take(caller);
     if (!isLastResort) rests.begin(model);
 
     function free(): void {
       if (isFree) return;
       isFree = true;
-      places.free(caller);
-      offerPlaces(backend);
+      slots.free(caller);
+      offerSlots(backend);
       closeIfDone(backend);
     }
 
@@ -325,8 +325,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       answered(slowMs) {
         isSlow = nowMs() - request.begunMs > slowMs;
         rests.answered(request, isSlow);
-        if (failing.clear(caller)) for (const each of listed.values()) offerPlaces(each);
-        else offerPlaces(backend);
+        if (failing.clear(caller)) for (const each of listed.values()) offerSlots(each);
+        else offerSlots(backend);
       },
       tell: (thrown) => (isLastResort && hasRefused(thrown) ? noneAvailable([backend], model) : thrown),
       free,
@@ -337,11 +337,11 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     };
   }
 
-  /** Each place is taken in this turn, so that no newcomer has it before. */
-  function offerPlaces(backend: Backend): void {
-    const rankOf = (caller: string): number => (hasRoomFor(backend, caller) ? backend.places.of(caller) : Infinity);
+  /** Each slot is taken in this turn, so that no newcomer has it before. */
+  function offerSlots(backend: Backend): void {
+    const rankOf = (caller: string): number => (hasRoomFor(backend, caller) ? backend.slots.of(caller) : Infinity);
     let isWanted = queue.length > 0;
-    while (isWanted && isListed(backend) && backend.places.hasRoom()) isWanted = queue.offer(backend, rankOf);
+    while (isWanted && isListed(backend) && backend.slots.hasRoom()) isWanted = queue.offer(backend, rankOf);
   }
 
   function judge(backend: Backend, request: Judged, how: TryEnd): void {
@@ -350,7 +350,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       if (how.kind === 'left') counts.cancelled += 1;
       return rests.leave(request.model);
     }
-    tellIfUnreachable(backend, how);
+    reportIfUnreachable(backend, how);
     if (how.kind === 'whole') {
       counts.answered += 1;
       return request.isSlow ? undefined : rests.own.succeeded(request.caller, request.begunMs);
@@ -366,7 +366,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     rests.failed(request, { thrown, failedElsewhere }, isAlone ? 'request' : blame);
   }
 
-  function tellIfUnreachable(backend: Backend, how: TryEnd): void {
+  function reportIfUnreachable(backend: Backend, how: TryEnd): void {
     const why = how.kind === 'failed' ? unreachableReason(how.thrown) : undefined;
     if (why !== undefined && why.reason !== backend.unreachable) options.onUnreachable?.(backend.spec, why);
     backend.unreachable = why?.reason;
@@ -380,7 +380,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     routing: () => ({
       backends: [...listed.values()].map(({ spec }) => toRouted(spec)),
       unavailable: [...listed.values()]
-        .filter(({ places, rests }) => !places.hasRoom() || !rests.own.isOpen())
+        .filter(({ slots, rests }) => !slots.hasRoom() || !rests.own.isOpen())
         .map(({ spec }) => idOf(spec)),
     }),
     states: () =>
@@ -399,7 +399,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
             return address === undefined ? [] : { address, ...restingOf(replica) };
           }),
           ...counts,
-          running: replicas.reduce((sum, { places }) => sum + places.running, 0),
+          running: replicas.reduce((sum, { slots }) => sum + slots.running, 0),
           waiting: Math.max(...replicas.map((replica) => queue.count(replica))),
         };
       }),

@@ -142,7 +142,7 @@ function wordsOfObject(object: ChatChunk, search: Search): ErrorWords {
   const inner = firstWords(object, search);
   const own = [object['code'], object['type'], object['status']];
   return {
-    message: withPlace(object, withCause(object, inner.message, search)),
+    message: withLocation(object, withCause(object, inner.message, search)),
     codes: [...own.filter((code) => typeof code === 'string' && code !== ''), ...inner.codes].map(String),
     param: typeof object['param'] === 'string' ? object['param'] : inner.param,
     status: toStatus(object['status']) ?? toStatus(object['code']) ?? inner.status,
@@ -167,9 +167,9 @@ function withCause(object: ChatChunk, message: string, search: Search): string {
 }
 
 /** FastAPI names the wrong field in `loc`. */
-function withPlace(object: ChatChunk, message: string): string {
-  const place = object['loc'];
-  return message !== '' && Array.isArray(place) ? `${place.slice(0, 10).join('.')}: ${message}` : message;
+function withLocation(object: ChatChunk, message: string): string {
+  const location = object['loc'];
+  return message !== '' && Array.isArray(location) ? `${location.slice(0, 10).join('.')}: ${message}` : message;
 }
 
 function toStatus(value: unknown): number | undefined {

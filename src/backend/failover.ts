@@ -76,33 +76,33 @@ export function createFailover(options: FailoverOptions): Failover {
     const startedMs = nowMs();
     const { route, caller, signal } = asking;
     const names = asking.reroute === undefined ? route.alike : route.backends;
-    const placeAsking = { backends: names, model: route.model, caller, signal };
+    const slotRequest = { backends: names, model: route.model, caller, signal };
     const mostTries = Math.min(maxTries, names.length);
     const tried = new Set<string>();
     /** Their answers have failed, which may be the fault of the request. */
-    const suspects: { readonly place: Try; readonly thrown: unknown }[] = [];
+    const suspects: { readonly candidate: Try; readonly thrown: unknown }[] = [];
     let tries = 0;
     let hasMoved = false;
     let failure: Failure | undefined;
     let last: BackendSpec | undefined;
-    const tellFirst = (told: Failure | undefined): RelayedRefusal => {
+    const relayFailure = (relayed: Failure | undefined): RelayedRefusal => {
       // The backend whose failure is told is the one that answered.
-      if (told !== undefined && told.by !== last) asking.note(told.by);
-      return tell(told);
+      if (relayed !== undefined && relayed.by !== last) asking.note(relayed.by);
+      return returnOrThrow(relayed);
     };
     try {
       return await tryAll();
     } finally {
       const failedElsewhere = suspects.length > 1;
-      for (const { place, thrown } of suspects) place.end({ kind: 'failed', thrown, failedElsewhere });
+      for (const { candidate, thrown } of suspects) candidate.end({ kind: 'failed', thrown, failedElsewhere });
     }
 
     async function tryAll(): Promise<RelayedRefusal | undefined> {
       for (;;) {
         const found = await findNext();
-        if (found === undefined) return tellFirst(failure);
-        const { place, sent } = found;
-        const { spec, chat } = place;
+        if (found === undefined) return relayFailure(failure);
+        const { candidate, sent } = found;
+        const { spec, chat } = candidate;
         tries += 1;
         last = spec;
         asking.note(spec);
@@ -116,40 +116,40 @@ export function createFailover(options: FailoverOptions): Failover {
         let hasBegun = false;
         const begun = (): void => {
           hasBegun = true;
-          place.answered(slowMs);
+          candidate.answered(slowMs);
         };
         const next = await failureOf(spec, work({ sent, chat, given, begun, isAlone: mostTries === 1 }));
         if (next === undefined) {
-          place.end(WHOLE);
+          candidate.end(WHOLE);
           return undefined;
         }
         const isLeft = signal.aborted;
         const { thrown } = next;
-        if (wasNotAsked(thrown)) place.end(UNASKED);
+        if (wasNotAsked(thrown)) candidate.end(UNASKED);
         else if (isLeft || blameOf(thrown) !== 'answer')
-          place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown });
+          candidate.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown });
         else {
-          place.free();
-          suspects.push({ place, thrown });
+          candidate.free();
+          suspects.push({ candidate, thrown });
         }
-        if (hasBegun || isLeft) return tell(next);
+        if (hasBegun || isLeft) return returnOrThrow(next);
         // What may have run keeps the idempotency key, whatever a later try says.
-        if (failure === undefined || !mayHaveRun(failure.thrown)) failure = toldBy(place, next);
-        if (tries === mostTries || !movesOn(thrown)) return tellFirst(failure);
+        if (failure === undefined || !mayHaveRun(failure.thrown)) failure = asShownBy(candidate, next);
+        if (tries === mostTries || !movesOn(thrown)) return relayFailure(failure);
       }
     }
 
-    /** Without another place, or a request for it, the caller is told what the last backend said. */
-    async function findNext(): Promise<{ readonly place: Try; readonly sent: Sent } | undefined> {
+    /** Without another backend, or a request for it, the caller is told what the last backend said. */
+    async function findNext(): Promise<{ readonly candidate: Try; readonly sent: Sent } | undefined> {
       try {
         for (;;) {
-          const place = await backends.begin(placeAsking, tried);
-          const { id, spec } = place;
+          const candidate = await backends.begin(slotRequest, tried);
+          const { id, spec } = candidate;
           tried.add(id);
           // The file may say something else of the backend since the route was chosen.
           hasMoved ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
-          const sent = hasMoved ? await moveTo(place, asking) : first;
-          if (sent !== undefined) return { place, sent };
+          const sent = hasMoved ? await moveTo(candidate, asking) : first;
+          if (sent !== undefined) return { candidate, sent };
         }
       } catch (thrown) {
         if (failure === undefined || signal.aborted) throw thrown;
@@ -166,7 +166,7 @@ export function createFailover(options: FailoverOptions): Failover {
     async ask(request, asking, listener) {
       const isStream = request.stream === true;
       await attempt(request, asking, { isStream }, async ({ sent, chat, given, begun, isAlone }) => {
-        const told: AnswerListener = {
+        const watched: AnswerListener = {
           begin(answer) {
             begun();
             listener.begin(answer);
@@ -174,23 +174,23 @@ export function createFailover(options: FailoverOptions): Failover {
           take: (batch) => listener.take(batch),
         };
         // Before its first chunk an answer has not begun in any case.
-        if (isAlone || policy().failover === 'safe') await chat.ask(sent, given, told);
-        else await askForOutput(told, (held) => chat.ask(sent, given, held));
+        if (isAlone || policy().failover === 'safe') await chat.ask(sent, given, watched);
+        else await askForOutput(watched, (held) => chat.ask(sent, given, held));
         return undefined;
       });
     },
     relay: (request, asking, listener) =>
       attempt(request, asking, { isStream: request.stream }, ({ sent, chat, given, begun, isAlone }) => {
-        const told: RelayListener = {
+        const watched: RelayListener = {
           begin(answer) {
             begun();
             return listener.begin(answer);
           },
           take: (read) => listener.take(read),
         };
-        if (isAlone) return chat.relay(sent, given, told);
+        if (isAlone) return chat.relay(sent, given, watched);
         const hold = { holdsChunks: policy().failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
-        return relayForOutput(told, hold, (held) => chat.relay(sent, given, held));
+        return relayForOutput(watched, hold, (held) => chat.relay(sent, given, held));
       }),
     forward(forwarding, asking, listener) {
       // Each try adds some listeners.
@@ -243,25 +243,25 @@ async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefin
 }
 
 /** Where all backends rest, the caller is told when to ask again. */
-function toldBy(place: Try, failure: Failure): Failure {
-  const thrown = place.tell(failure.thrown);
+function asShownBy(candidate: Try, failure: Failure): Failure {
+  const thrown = candidate.tell(failure.thrown);
   return thrown === failure.thrown ? failure : { by: failure.by, thrown };
 }
 
-function tell(failure: Failure | undefined): RelayedRefusal {
+function returnOrThrow(failure: Failure | undefined): RelayedRefusal {
   if (failure?.refusal !== undefined) return failure.refusal;
   throw failure?.thrown;
 }
 
-/** Makes the request again. Returns undefined, and gives the place back, if it cannot go there. */
-async function moveTo<Sent>(place: Try, { reroute, signal }: RoutedAskOptions<Sent>): Promise<Sent | undefined> {
+/** Makes the request again. Returns undefined, and gives the slot back, if it cannot go there. */
+async function moveTo<Sent>(candidate: Try, { reroute, signal }: RoutedAskOptions<Sent>): Promise<Sent | undefined> {
   try {
-    const sent = await reroute?.(place.spec);
+    const sent = await reroute?.(candidate.spec);
     signal.throwIfAborted();
-    if (sent === undefined) place.end(UNASKED);
+    if (sent === undefined) candidate.end(UNASKED);
     return sent;
   } catch (thrown) {
-    place.end(UNASKED);
+    candidate.end(UNASKED);
     throw thrown;
   }
 }

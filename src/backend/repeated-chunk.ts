@@ -8,7 +8,7 @@ import { choiceOf } from '../core/reply/chunk.ts';
  * and write an event of a burst: 0.5 µs in place of 1.2. A stream that repeats nothing pays 60 µs once.
  */
 export interface RepeatedChunks {
-  /** Finds the event at this place. A parser must read it if it has no chunk here. */
+  /** Finds the event at this index. A parser must read it if it has no chunk here. */
   next(text: string, at: number): FoundEvent;
   /** Must be called with each chunk that the parser reads, and its data. */
   learn(data: string, chunk: ChatChunk): void;
@@ -32,7 +32,7 @@ interface Scalar {
 }
 
 /** Where the scalar of an event belongs in its chunk. */
-interface Place {
+interface FieldOfChunk {
   readonly in: 'delta' | 'chunk' | 'usage';
   readonly field: string;
 }
@@ -56,7 +56,7 @@ const SCALARS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g;
 const PROBE = '\u0000the words\u0000';
 const PROBE_COUNT = 604_661_760_466_176;
 
-/** In UTF-16 code units. Each place that is tried parses the whole event again. */
+/** In UTF-16 code units. Each field that is tried parses the whole event again. */
 const MAX_EVENT = 4096;
 /** Other keys hold what a backend sends beside the words, such as search results. */
 const MAX_PLACES = 4;
@@ -154,10 +154,10 @@ function wordsIn(data: string): Scalar[] {
 function findPattern(
   data: string,
   chunk: ChatChunk,
-  places: readonly Scalar[],
+  targets: readonly Scalar[],
   varying: readonly Scalar[],
 ): Pattern | undefined {
-  for (const words of places) {
+  for (const words of targets) {
     const all = [...varying.filter(({ start }) => start !== words.start), words].toSorted((a, b) => a.start - b.start);
     const pattern = toPattern(data, chunk, all) ?? (all.length > 1 ? toPattern(data, chunk, [words]) : undefined);
     if (pattern !== undefined) return pattern;
@@ -171,11 +171,11 @@ function toPattern(data: string, chunk: ChatChunk, scalars: readonly Scalar[]): 
   const literals = literalsOf(data, scalars);
   const probes = scalars.map(({ isText }, number) => (isText ? `${PROBE}${number}` : PROBE_COUNT + number));
   const probed = readJson(literals.map((literal, number) => literal + (JSON.stringify(probes[number]) ?? '')).join(''));
-  const places = isObject(probed) ? probes.flatMap((probe) => placeOf(probe, probed) ?? []) : [];
-  const toCopy = places.length === probes.length ? createCopier(chunk, places) : undefined;
+  const targets = isObject(probed) ? probes.flatMap((probe) => fieldOfProbe(probe, probed) ?? []) : [];
+  const toCopy = targets.length === probes.length ? createCopier(chunk, targets) : undefined;
   if (toCopy === undefined) return undefined;
   const event = literalsOf(`data: ${data}\n\n`, scalars.map(behindField));
-  return matchBetween(event, scalars, places, toCopy);
+  return matchBetween(event, scalars, targets, toCopy);
 }
 
 /** No other words have the same. */
@@ -190,7 +190,7 @@ function behindField({ start, end, isText }: Scalar): Scalar {
 
 const FIELD_LENGTH = 'data: '.length;
 
-function placeOf(probe: Value, chunk: ChatChunk): Place | undefined {
+function fieldOfProbe(probe: Value, chunk: ChatChunk): FieldOfChunk | undefined {
   const { usage } = chunk;
   const delta = onlyDeltaOf(chunk)?.delta ?? {};
   const fieldOf = (object: ChatChunk): string | undefined => Object.keys(object).find((name) => object[name] === probe);
@@ -215,16 +215,17 @@ interface Copy {
   readonly usage: Record<string, unknown>;
 }
 
-/** No place is in it. */
+/** No varying field is in it. */
 const NO_COUNTS: Record<string, unknown> = Object.freeze({});
 
-function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) | undefined {
-  const said = onlyDeltaOf(chunk);
-  if (said === undefined) return undefined;
-  const { choice } = said;
-  const counts = isObject(chunk['usage']) && places.some((place) => place.in === 'usage') ? chunk['usage'] : undefined;
+function createCopier(chunk: ChatChunk, targets: readonly FieldOfChunk[]): (() => Copy) | undefined {
+  const only = onlyDeltaOf(chunk);
+  if (only === undefined) return undefined;
+  const { choice } = only;
+  const counts =
+    isObject(chunk['usage']) && targets.some((target) => target.in === 'usage') ? chunk['usage'] : undefined;
   return () => {
-    const delta = { ...said.delta };
+    const delta = { ...only.delta };
     const copy: Record<string, unknown> = { ...chunk, choices: [{ ...choice, delta }] };
     const usage = counts === undefined ? NO_COUNTS : { ...counts };
     if (counts !== undefined) copy['usage'] = usage;
@@ -235,7 +236,7 @@ function createCopier(chunk: ChatChunk, places: readonly Place[]): (() => Copy) 
 function matchBetween(
   literals: readonly string[],
   scalars: readonly Scalar[],
-  places: readonly Place[],
+  targets: readonly FieldOfChunk[],
   toCopy: () => Copy,
 ): Pattern {
   const last = literals.at(-1) ?? '';
@@ -246,12 +247,12 @@ function matchBetween(
     match(text, at) {
       end = at;
       const copy = toCopy();
-      for (let number = 0; number < places.length; number++) {
+      for (let number = 0; number < targets.length; number++) {
         if (!passes(text, literals[number] ?? '')) return undefined;
         const value = reads[number]?.(text, end);
-        const place = places[number];
-        if (value === undefined || place === undefined) return undefined;
-        copy[place.in][place.field] = value;
+        const target = targets[number];
+        if (value === undefined || target === undefined) return undefined;
+        copy[target.in][target.field] = value;
       }
       return passes(text, last) ? { chunk: copy.chunk, end } : undefined;
     },

@@ -109,7 +109,7 @@ function addAccountOptions(command: Command): Command {
     .option('--group <group>', 'the group, by id or name');
 }
 
-/** As commander does for arguments of which the place says what they are. */
+/** As commander does for arguments of which the position says what they are. */
 function readAmount(text: string | undefined, parse: (text: string) => string): string {
   if (text === undefined) throw new UsageError("error: missing required argument 'amount'");
   try {

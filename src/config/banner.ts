@@ -41,7 +41,7 @@ export function describeStart({ config, url, metricsUrl, demo, workers = 1 }: St
     'Try it:',
     ...writeFirstRequest({
       url: clientUrl,
-      key: demo && config.authMode === 'passthrough' ? 'demo' : keys.place,
+      key: demo && config.authMode === 'passthrough' ? 'demo' : keys.example,
       model,
     }),
   ];
@@ -75,18 +75,18 @@ function toLoopback(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** What a start says of the keys of callers, and the place for one in its first request. */
-const KEYS: Readonly<Record<AuthMode, { readonly words: (config: Config) => string; readonly place: string }>> = {
+/** What a start says of the keys of callers, and the example of one for its first request. */
+const KEYS: Readonly<Record<AuthMode, { readonly words: (config: Config) => string; readonly example: string }>> = {
   passthrough: {
     words: () => "passed through: the backend sees each caller's own key",
-    place: 'your-key    # of the backend',
+    example: 'your-key    # of the backend',
   },
   static: {
     words: ({ apiKeys }) => `static: ${apiKeys.length} in API_KEYS`,
-    place: 'your-key    # one of API_KEYS',
+    example: 'your-key    # one of API_KEYS',
   },
   managed: {
     words: () => 'managed: issued by this gateway, with models, limits and credits of their own',
-    place: `your-key    # from ${COMMAND_LINE} keys create`,
+    example: `your-key    # from ${COMMAND_LINE} keys create`,
   },
 };

@@ -34,20 +34,20 @@ export function unknownDialect({ content }: DialectsFile): string {
 const compileOwnDialects = compileBySize<OwnDialects>(schema);
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
-  const place = instancePath.slice(1).replaceAll('/', '.');
+  const path = instancePath.slice(1).replaceAll('/', '.');
   switch (keyword) {
     case 'required':
-      return `${place} must say which built-in kind of backend it extends`;
+      return `${path} must say which built-in kind of backend it extends`;
     case 'additionalProperties':
-      return `${place}.${String(params['additionalProperty'])} is not a property of a kind of backend`;
+      return `${path}.${String(params['additionalProperty'])} is not a property of a kind of backend`;
     case 'enum':
-      return `${place} must be one of ${[params['allowedValues']].flat().join(', ')}`;
+      return `${path} must be one of ${[params['allowedValues']].flat().join(', ')}`;
     case 'type':
-      return `${place === '' ? 'the file' : place} must be ${[params['type']].flat().join(' or ')}`;
+      return `${path === '' ? 'the file' : path} must be ${[params['type']].flat().join(' or ')}`;
     case 'pattern':
     case 'propertyNames':
       return `${propertyName ?? String(params['propertyName'])} must be a name of lower-case letters, digits and hyphens`;
     default:
-      return `${place === '' ? 'the file' : place} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
+      return `${path === '' ? 'the file' : path} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
   }
 }

@@ -3,7 +3,7 @@ import type { ModelTable } from '../contract/settings-types.ts';
 import type { DialectParameters } from '../core/dialects.ts';
 import { createModels, type Models } from '../core/models.ts';
 import { isPassed } from '../core/request/parameters.ts';
-import { compileBySize, placeOf, readTableFile, type TableFile } from './table-file.ts';
+import { compileBySize, pathOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks what the operator says of models. Does not throw. */
 export function readModelsFile(path: string | undefined, dialect: DialectParameters): TableFile<Models> {
@@ -25,11 +25,11 @@ function findUnusable({ models }: ModelTable, dialect: DialectParameters): reado
     for (const [part, parameters] of Object.entries({ defaults, overrides })) {
       for (const name of Object.keys(parameters)) {
         if (Object.hasOwn(RESPONSES_PARAMETERS, name)) continue;
-        const place = placeOf('models', model, part);
+        const path = pathOf('models', model, part);
         if (dialect.unboundedParameters.includes(name))
-          problems.push(`${place} must not have ${name}, which may cost more than is reserved`);
+          problems.push(`${path} must not have ${name}, which may cost more than is reserved`);
         else if (!isPassed(name, dialect))
-          problems.push(`${place} must not have ${name}, which the dialect does not list`);
+          problems.push(`${path} must not have ${name}, which the dialect does not list`);
       }
     }
   }

@@ -4,7 +4,7 @@ import type { PriceTable } from '../contract/settings-types.ts';
 import { UTC } from '../core/time.ts';
 import { createCalendar } from '../store/calendar.ts';
 import { createPrices, serviceTierOf, type Prices } from '../core/money/pricing.ts';
-import { compileBySize, placeOf, readTableFile, type TableFile } from './table-file.ts';
+import { compileBySize, pathOf, readTableFile, type TableFile } from './table-file.ts';
 
 /** Reads and checks the prices of models. Without a file there are none. Does not throw. */
 export function readPricesFile(path: string | undefined, setting = 'PRICES_FILE'): TableFile<Prices> {
@@ -32,7 +32,7 @@ function findRepeated({ models }: PriceTable): readonly string[] {
     const seen = new Set([nameOf({})]);
     return tiers.flatMap((tier, index) => {
       if (seen.size < seen.add(nameOf(tier)).size) return [];
-      return [`${placeOf('models', model, `tiers.${index}`)} must have a service_tier or above_tokens of its own`];
+      return [`${pathOf('models', model, `tiers.${index}`)} must have a service_tier or above_tokens of its own`];
     });
   });
 }

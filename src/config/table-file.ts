@@ -7,7 +7,7 @@ import { lazily } from '../core/lazily.ts';
 import { readSmallFile } from './value-file.ts';
 
 const MAX_PROBLEMS = 20;
-const MAX_PLACE_CHARACTERS = 300;
+const MAX_PATH_CHARACTERS = 300;
 
 export interface TableFile<Content> {
   /** Null without a file, and for a file with a mistake. */
@@ -62,39 +62,39 @@ function refuse(setting: string, lines: readonly string[]): TableFile<never> {
 }
 
 function describeMistake({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
-  const place = toPlace(instancePath);
+  const path = toPath(instancePath);
   if (keyword === 'propertyNames' || propertyName !== undefined) {
-    return place === 'models'
+    return path === 'models'
       ? 'models must have names of 1 to 256 characters, none of them a control character'
-      : `${place} must have names of parameters`;
+      : `${path} must have names of parameters`;
   }
   switch (keyword) {
     case 'required':
-      return `${place} must have ${String(params['missingProperty'])}`;
+      return `${path} must have ${String(params['missingProperty'])}`;
     case 'additionalProperties':
-      return `${place} must not have ${JSON.stringify(params['additionalProperty']).slice(0, MAX_PLACE_CHARACTERS)}`;
+      return `${path} must not have ${JSON.stringify(params['additionalProperty']).slice(0, MAX_PATH_CHARACTERS)}`;
     case 'type':
       if (typeof data === 'number' && params['type'] === 'string')
-        return `${place} must be in quotes, as in "2.50", since a JSON number is a float`;
-      return `${place} must be ${String(params['type'])}`;
+        return `${path} must be in quotes, as in "2.50", since a JSON number is a float`;
+      return `${path} must be ${String(params['type'])}`;
     case 'enum':
-      return `${place} must be one of ${[params['allowedValues']].flat().join(', ')}`;
+      return `${path} must be one of ${[params['allowedValues']].flat().join(', ')}`;
     case 'minimum':
     case 'maximum':
-      return `${place} must be ${String(params['comparison'])} ${String(params['limit'])}`;
+      return `${path} must be ${String(params['comparison'])} ${String(params['limit'])}`;
     default:
-      return `${place} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
+      return `${path} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
   }
 }
 
-function toPlace(instancePath: string): string {
+function toPath(instancePath: string): string {
   const parts = instancePath.split('/').slice(1);
-  return placeOf(...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')));
+  return pathOf(...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
 /** Writes `models["gpt-4.1"].input`, since names of models have points and slashes. */
-export function placeOf(...[top, model, ...rest]: readonly string[]): string {
+export function pathOf(...[top, model, ...rest]: readonly string[]): string {
   if (top === undefined) return 'the file';
   if (model === undefined) return top;
-  return [`${top}[${JSON.stringify(model).slice(0, MAX_PLACE_CHARACTERS)}]`, ...rest].join('.');
+  return [`${top}[${JSON.stringify(model).slice(0, MAX_PATH_CHARACTERS)}]`, ...rest].join('.');
 }

@@ -32,7 +32,7 @@ export function encodeJson(
   return bytes;
 }
 
-/** The ends of the items of a list, by the place of its bracket. */
+/** The ends of the items of a list, by the index of its bracket. */
 export type ItemEnds = ReadonlyMap<number, readonly number[]>;
 
 /** Of each request, so that who reads it again need not look for them. */

@@ -38,7 +38,7 @@ export function fieldsOf(bytes: Buffer, start: number): readonly Field[] {
   return fields;
 }
 
-/** Reads the value that begins at this place, and returns where it ends. */
+/** Reads the value that begins at this index, and returns where it ends. */
 type ReadValue = (at: number) => number;
 
 /**
@@ -64,7 +64,7 @@ export function readItems(bytes: Buffer, start: number, readItem: ReadValue): nu
   return bytes[start] === 0x5b ? readSeries(bytes, start + 1, undefined, readItem) : endOfValue(bytes, start);
 }
 
-/** As `readItems`, from a place within the list: behind its bracket or behind one of its items. */
+/** As `readItems`, from an index within the list: behind its bracket or behind one of its items. */
 export function readMoreItems(bytes: Buffer, start: number, readItem: ReadValue): number {
   const at = afterSpace(bytes, start);
   return readSeries(bytes, bytes[at] === 0x2c ? at + 1 : at, undefined, readItem);
@@ -85,7 +85,7 @@ export function endOfValue(bytes: Buffer, start: number): number {
   return endOf(bytes, start, 0);
 }
 
-/** Returns the place of the bracket that closes the list with the item which begins at `start`. */
+/** Returns the index of the bracket that closes the list with the item which begins at `start`. */
 export function endOfItems(bytes: Buffer, start: number): number {
   return endOf(bytes, start, 1) - 1;
 }

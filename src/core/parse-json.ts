@@ -44,11 +44,11 @@ function parseText(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's own message quotes the body, so it is not kept, not even as the cause.
-    const place =
+    const position =
       text.length > MAX_SEARCHED
         ? `. The position of a mistake is only reported for a body of up to ${MAX_SEARCHED / 1024} KiB`
         : `: ${describe(text, findSyntaxError(text))}`;
-    throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
+    throw new ApiError('invalid_json', { message: `The body is not valid JSON${position}.` });
   }
 }
 

@@ -200,13 +200,13 @@ function rank(candidates: readonly Candidate[], affinity: number): readonly Cand
   const ranked: { readonly candidate: Candidate; readonly score: number }[] = [];
   for (const candidate of candidates) {
     const score = scoreOf(candidate, affinity);
-    let place = ranked.length;
-    for (; place > 0; place -= 1) {
-      const before = ranked[place - 1];
+    let rank = ranked.length;
+    for (; rank > 0; rank -= 1) {
+      const before = ranked[rank - 1];
       if (before === undefined || before.score >= score) break;
-      ranked[place] = before;
+      ranked[rank] = before;
     }
-    ranked[place] = { candidate, score };
+    ranked[rank] = { candidate, score };
   }
   return ranked.map(({ candidate }) => candidate);
 }

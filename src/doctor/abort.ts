@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChatRequest } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
-import { FEW_TOKENS, limited, no, say, unclear, yes, type Finish } from './probes.ts';
+import { FEW_TOKENS, limited, no, toMessages, unclear, yes, type Finish } from './probes.ts';
 import { askOnce, type Question } from './question.ts';
 
-const LONG_TEXT = say('Count from 1 to 500, with nothing else.');
+const LONG_TEXT = toMessages('Count from 1 to 500, with nothing else.');
 /** A long request is at work before the next one comes. */
 const HEAD_START_MS = 300;
 /** A server with room for another request has answered a short one by then. */
@@ -62,7 +62,7 @@ async function compareTimes(question: Question, signal: AbortSignal): Promise<Fi
   return isLonger ? yes('the next request was answered at once') : TOO_SOON;
 }
 
-const SHORT_TEXT = say('Reply with the word OK.');
+const SHORT_TEXT = toMessages('Reply with the word OK.');
 const GIVEN_UP = new ApiError('request_cancelled');
 const TOO_SOON = unclear('the answer came too soon to abort it');
 const FAILED = unclear('the next request failed');
@@ -71,7 +71,7 @@ type End = 'answered' | 'failed';
 
 function ask(question: Question, request: ChatRequest, signal: AbortSignal): Promise<End> {
   return askOnce(question, request, AbortSignal.any([signal, question.backend.signal])).then(
-    ({ kind }) => (kind === 'said' ? 'answered' : 'failed'),
+    ({ kind }) => (kind === 'answered' ? 'answered' : 'failed'),
     () => 'failed',
   );
 }

@@ -9,11 +9,11 @@ import { ApiError } from '../core/errors.ts';
 import { readUsage } from '../core/reply/usage.ts';
 import type { Usage } from '../contract/types.ts';
 
-export interface Said {
+export interface BackendAnswer {
   readonly text: string;
   /** Holds the tag of a block in the text, such as `<think>`, and `</think>` for one that the template opened. */
   readonly reasoningIn: readonly string[];
-  readonly calls: readonly SaidCall[];
+  readonly calls: readonly AnsweredCall[];
   readonly finishReason: string | undefined;
   readonly usage: Usage | undefined;
   readonly isUsageApart: boolean;
@@ -23,7 +23,7 @@ export interface Said {
   readonly chunks: readonly ChatChunk[];
 }
 
-interface SaidCall {
+interface AnsweredCall {
   readonly name: string;
   readonly arguments: string;
 }
@@ -36,7 +36,7 @@ export function refusalIn(reply: RawReply, secrets: readonly string[]): ApiError
 }
 
 /** Reads a 2xx reply. Throws ApiError where it is no completion, or reports a failure. */
-export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
+export function readAnswer(reply: RawReply, secrets: readonly string[]): BackendAnswer {
   const { status, headers, text } = reply;
   const reader = createAnswerReader(headers, {
     toError: (body) => failureOf({ status, headers, body, keyOwner: 'caller', secrets }).error,
@@ -56,7 +56,7 @@ export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
   };
 }
 
-function readChunks(chunks: readonly ChatChunk[]): Omit<Said, 'isStream' | 'isDone' | 'chunks'> {
+function readChunks(chunks: readonly ChatChunk[]): Omit<BackendAnswer, 'isStream' | 'isDone' | 'chunks'> {
   const pieces = chunks.flatMap(piecesOf).filter(({ kind }) => kind === 'text');
   const text = pieces.map((piece) => piece.text).join('');
   const withUsage = chunks.findLast((chunk) => readUsage(chunk, choiceOf(chunk)) !== undefined);
@@ -109,7 +109,7 @@ function saysSomething(value: unknown): boolean {
   return (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
 }
 
-function callsOf(chunks: readonly ChatChunk[]): readonly SaidCall[] {
+function callsOf(chunks: readonly ChatChunk[]): readonly AnsweredCall[] {
   const calls = createCallList();
   for (const [number, chunk] of chunks.entries()) {
     const choice = choiceOf(chunk);
@@ -124,6 +124,6 @@ function callsOf(chunks: readonly ChatChunk[]): readonly SaidCall[] {
   }
   return calls.all.map(({ name, arguments: given }) => {
     given.end(false);
-    return { name, arguments: given.told === '' && given.isWhole ? '{}' : given.told };
+    return { name, arguments: given.emitted === '' && given.isWhole ? '{}' : given.emitted };
   });
 }

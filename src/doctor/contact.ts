@@ -5,7 +5,7 @@ import type { ApiError } from '../core/errors.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import { DoctorError } from './doctor-error.ts';
 import { toVisible } from '../core/visible.ts';
-import { readSaid, refusalIn, type Said } from './answer.ts';
+import { readAnswer, refusalIn, type BackendAnswer } from './answer.ts';
 import { explainNoAnswer, explainWrongScheme, type Address } from './no-answer.ts';
 import { CHAT, type LimitField } from './probes.ts';
 
@@ -75,7 +75,7 @@ export function idOf(model: ChatChunk): string | undefined {
 
 export interface FirstChat {
   readonly limitField: LimitField;
-  readonly said: Said;
+  readonly answer: BackendAnswer;
   readonly reply: RawReply;
 }
 
@@ -92,7 +92,7 @@ export async function askFirstChat(backend: Backend, model: string): Promise<Fir
   if (status >= 300 && status < 400) throw redirected(reply);
   const refusal = refusalIn(reply, secretsOf(backend));
   if (refusal !== undefined) throw refused(refusal, status, { model, baseUrl: backend.baseUrl });
-  return { limitField, reply, said: readSaid(reply, secretsOf(backend)) };
+  return { limitField, reply, answer: readAnswer(reply, secretsOf(backend)) };
 }
 
 async function askChat(

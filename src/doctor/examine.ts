@@ -8,7 +8,7 @@ import { TAGS } from '../core/reply/think-tags.ts';
 import { DoctorError } from './doctor-error.ts';
 import { odditiesIn, type Oddity } from './oddities.ts';
 import { abortJson } from './abort.ts';
-import type { Said } from './answer.ts';
+import type { BackendAnswer } from './answer.ts';
 import { askFirstChat, askForModels, idOf, type Backend } from './contact.ts';
 import { askForOptionalFields } from './optional-fields.ts';
 import { CHAT, no, PROBES, unclear, yes, type Manner, type Probe, type ProbeName, type Finish } from './probes.ts';
@@ -137,9 +137,9 @@ async function begin(backend: Backend, options: ExaminationOptions) {
   findings.push({ name: 'model', ...finish });
 
   options.onStart('chat');
-  const { said, limitField, ...chat } = await askFirstChat(backend, model);
-  evidence.addAnswer(chat.reply, said);
-  findings.push({ name: 'chat', ...CHAT.judge(said) });
+  const { answer, limitField, ...chat } = await askFirstChat(backend, model);
+  evidence.addAnswer(chat.reply, answer);
+  findings.push({ name: 'chat', ...CHAT.judge(answer) });
 
   const manner = { model, limitField };
   const question: Question = { backend, manner, onAnswer: (...answer) => evidence.addAnswer(...answer) };
@@ -207,7 +207,7 @@ async function checkKeys(backend: Backend, manner: Manner): Promise<Finish> {
 
 async function putProbe(probe: Probe, question: Question): Promise<Finish> {
   const answered = await askOnce(question, probe.ask(question.manner));
-  if (answered.kind === 'said') return probe.judge(answered.said);
+  if (answered.kind === 'answered') return probe.judge(answered.answer);
   return probe.judgeRefusal?.(answered.words) ?? answered.finish;
 }
 
@@ -228,11 +228,11 @@ function createEvidence() {
       addHeaders(reply);
       models.push(...listed);
     },
-    addAnswer(reply: RawReply, said: Said) {
+    addAnswer(reply: RawReply, answer: BackendAnswer) {
       addHeaders(reply);
-      answers.push(...said.chunks);
-      for (const place of said.reasoningIn) reasoningIn.add(place);
-      for (const oddity of odditiesIn(said)) oddities.add(oddity);
+      answers.push(...answer.chunks);
+      for (const field of answer.reasoningIn) reasoningIn.add(field);
+      for (const oddity of odditiesIn(answer)) oddities.add(oddity);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { ChatChunk } from '../core/chat.ts';
 import type { DialectName } from '../core/dialects.ts';
 import { isObject, listOf } from '../core/json.ts';
 import { choicesOf, deltaOf, finishReasonOf } from '../core/reply/chunk.ts';
-import type { Said } from './answer.ts';
+import type { BackendAnswer } from './answer.ts';
 
 export interface Oddity {
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Oddity {
   readonly reading: string;
 }
 
-interface Odd extends Omit<Said, 'calls'> {
+interface Odd extends Omit<BackendAnswer, 'calls'> {
   readonly choices: readonly ChatChunk[];
   readonly deltas: readonly ChatChunk[];
   readonly calls: readonly Piece[];
@@ -183,11 +183,11 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
 
 export const ODDITIES: readonly Oddity[] = TABLE;
 
-export function odditiesIn(said: Said): readonly Oddity[] {
-  const choices = said.chunks.flatMap((chunk) => choicesOf(chunk).map(({ choice }) => choice));
+export function odditiesIn(answer: BackendAnswer): readonly Oddity[] {
+  const choices = answer.chunks.flatMap((chunk) => choicesOf(chunk).map(({ choice }) => choice));
   const deltas = choices.map(deltaOf);
   const calls = deltas.flatMap((delta) => listOf(delta['tool_calls']).filter(isObject).map(toPiece));
-  return TABLE.filter(({ isIn }) => isIn({ ...said, choices, deltas, calls }));
+  return TABLE.filter(({ isIn }) => isIn({ ...answer, choices, deltas, calls }));
 }
 
 const OF_OPENAI: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);

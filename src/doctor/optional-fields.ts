@@ -23,7 +23,7 @@ export async function askForOptionalFields(question: Question): Promise<Finish> 
   const refused: OptionalField[] = [];
   for (;;) {
     const answered = await askOnce(question, { ...withoutFields(request, refused), messages });
-    if (answered.kind === 'said') {
+    if (answered.kind === 'answered') {
       return refused.length === 0 ? yes('all that were tried are taken') : no(`refused: ${refused.join(', ')}`);
     }
     const { status, text } = answered.reply;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FEW_TOKENS, limited, no, say, unclear, yes, type Finish } from './probes.ts';
+import { FEW_TOKENS, limited, no, toMessages, unclear, yes, type Finish } from './probes.ts';
 import { askOnce, type Answered, type Question } from './question.ts';
 
 /** OpenAI caches no prompt of less than 1,024 tokens. */
@@ -16,7 +16,7 @@ export async function askForPrefixCache(question: Question, nowMs = () => perfor
   if (first.kind === 'refused') return unclear(first.finish.reason);
   const second = await ask();
   if (second.kind === 'refused') return unclear(second.finish.reason);
-  const { usage } = second.said;
+  const { usage } = second.answer;
   const cached = usage?.input_tokens_details.cached_tokens ?? 0;
   if (cached > 0) return yes(`${cached} of ${usage?.input_tokens} input tokens came from it the second time`);
   const times = `${toSeconds(first.ms)} s, then ${toSeconds(second.ms)} s`;
@@ -30,7 +30,7 @@ export async function askForPrefixCache(question: Question, nowMs = () => perfor
 
   async function ask(): Promise<Answered & { readonly ms: number }> {
     const startedMs = nowMs();
-    const answered = await askOnce(question, limited(question.manner, say(text), FEW_TOKENS));
+    const answered = await askOnce(question, limited(question.manner, toMessages(text), FEW_TOKENS));
     return { ...answered, ms: nowMs() - startedMs };
   }
 }

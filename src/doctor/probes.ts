@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest, ChatTool } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { jsonObjectIn } from '../core/reply/json-end.ts';
-import type { Said } from './answer.ts';
+import type { BackendAnswer } from './answer.ts';
 
 export interface Finish {
   readonly result: 'yes' | 'no' | 'unclear';
@@ -20,7 +20,7 @@ export interface Manner {
 export interface Probe {
   readonly name: string;
   readonly ask: (manner: Manner) => ChatRequest;
-  readonly judge: (said: Said) => Finish;
+  readonly judge: (answer: BackendAnswer) => Finish;
   /** Judges refusals in words that do not simply mean no. */
   readonly judgeRefusal?: (words: string) => Finish | undefined;
 }
@@ -31,7 +31,7 @@ export const FEW_TOKENS = 16;
 
 export const CHAT: Probe = {
   name: 'chat',
-  ask: (manner) => limited(manner, say('Reply with the word OK.')),
+  ask: (manner) => limited(manner, toMessages('Reply with the word OK.')),
   judge: ({ text, reasoningIn, finishReason }) => {
     if (text !== '' || reasoningIn.length > 0) return yes('answers in text');
     return finishReason === 'length'
@@ -68,23 +68,24 @@ export const PROBES = [
   },
   {
     name: 'developer role',
-    ask: (manner) => limited(manner, [{ role: 'developer', content: 'Be brief.' }, ...say('Reply with the word OK.')]),
+    ask: (manner) =>
+      limited(manner, [{ role: 'developer', content: 'Be brief.' }, ...toMessages('Reply with the word OK.')]),
     judge: judgeTaken,
   },
   {
     name: 'system message later on',
     ask: (manner) =>
       limited(manner, [
-        ...say('Hello.'),
+        ...toMessages('Hello.'),
         { role: 'assistant', content: 'Hello.' },
         { role: 'system', content: 'Be brief.' },
-        ...say('Reply with the word OK.'),
+        ...toMessages('Reply with the word OK.'),
       ]),
     judge: judgeTaken,
   },
   {
     name: 'user messages in a row',
-    ask: (manner) => limited(manner, [...say('Hello.'), ...say('Reply with the word OK.')]),
+    ask: (manner) => limited(manner, [...toMessages('Hello.'), ...toMessages('Reply with the word OK.')]),
     judge: judgeTaken,
   },
   {
@@ -93,7 +94,7 @@ export const PROBES = [
       ...limited(manner, ABOUT_WEATHER),
       tools: [WEATHER],
     }),
-    judge: (said) => judgeCalls(said, unclear('the model answered in words')),
+    judge: (answer) => judgeCalls(answer, unclear('the model answered in words')),
   },
   {
     name: 'parallel tools',
@@ -104,19 +105,19 @@ export const PROBES = [
       parallel_tool_calls: true,
       stream: true,
     }),
-    judge: (said) =>
-      said.calls.length === 1
-        ? unclear(isCut(said) ? OUT_OF_TOKENS : 'taken, but the model made one call where two were asked for')
-        : judgeCalls(said, unclear('the model answered in words')),
+    judge: (answer) =>
+      answer.calls.length === 1
+        ? unclear(isCut(answer) ? OUT_OF_TOKENS : 'taken, but the model made one call where two were asked for')
+        : judgeCalls(answer, unclear('the model answered in words')),
   },
   {
     name: 'tool_choice required',
     ask: (manner) => ({
-      ...limited(manner, say('Good morning, Paris.')),
+      ...limited(manner, toMessages('Good morning, Paris.')),
       tools: [WEATHER],
       tool_choice: 'required',
     }),
-    judge: (said) => judgeCalls(said, no('taken, but the model answered in words')),
+    judge: (answer) => judgeCalls(answer, no('taken, but the model answered in words')),
   },
   {
     name: 'tool_choice named',
@@ -125,50 +126,50 @@ export const PROBES = [
       tools: [WEATHER, TIME],
       tool_choice: { type: 'function', function: { name: TIME.function.name } },
     }),
-    judge: (said) => {
-      const other = said.calls.find(({ name }) => name === WEATHER.function.name);
+    judge: (answer) => {
+      const other = answer.calls.find(({ name }) => name === WEATHER.function.name);
       if (other !== undefined) return no(`taken, but the model called ${other.name}`);
-      return judgeCalls(said, no('taken, but the model answered in words'));
+      return judgeCalls(answer, no('taken, but the model answered in words'));
     },
   },
   {
     name: 'tool_choice none',
     ask: (manner) => ({ ...limited(manner, ABOUT_WEATHER), tools: [WEATHER], tool_choice: 'none' }),
-    judge: (said) => {
-      const [call] = said.calls;
+    judge: (answer) => {
+      const [call] = answer.calls;
       if (call !== undefined) return no(`taken, but the model called ${call.name}`);
-      return isCut(said) ? unclear(OUT_OF_TOKENS) : yes('no call came');
+      return isCut(answer) ? unclear(OUT_OF_TOKENS) : yes('no call came');
     },
   },
   {
     name: 'parallel_tool_calls false',
     ask: (manner) => ({ ...limited(manner, ABOUT_TWO_CITIES), tools: [WEATHER], parallel_tool_calls: false }),
-    judge: (said) => {
-      const { length } = said.calls;
+    judge: (answer) => {
+      const { length } = answer.calls;
       if (length > 1) return no(`taken, but ${length} calls came`);
-      if (isCut(said)) return unclear(OUT_OF_TOKENS);
+      if (isCut(answer)) return unclear(OUT_OF_TOKENS);
       return length === 1 ? yes('one call came') : unclear('the model made no call');
     },
   },
   {
     name: 'json_schema',
     ask: (manner) => ({
-      ...limited(manner, say('Which city is the capital of France? Answer in JSON.')),
+      ...limited(manner, toMessages('Which city is the capital of France? Answer in JSON.')),
       response_format: { type: 'json_schema', json_schema: { name: 'capital', strict: true, schema: CAPITAL } },
     }),
-    judge: (said) => judgeJson(said, (value) => typeof value['capital_city'] === 'string'),
+    judge: (answer) => judgeJson(answer, (value) => typeof value['capital_city'] === 'string'),
   },
   {
     name: 'json_object',
     ask: (manner) => ({
-      ...limited(manner, say('Which city is the capital of France? Answer with a JSON object.')),
+      ...limited(manner, toMessages('Which city is the capital of France? Answer with a JSON object.')),
       response_format: { type: 'json_object' },
     }),
-    judge: (said) => judgeJson(said, () => true),
+    judge: (answer) => judgeJson(answer, () => true),
   },
   {
     name: 'reasoning',
-    ask: (manner) => limited(manner, say('Is 391 a prime number? Think, then answer yes or no.')),
+    ask: (manner) => limited(manner, toMessages('Is 391 a prime number? Think, then answer yes or no.')),
     judge: judgeReasoning,
   },
   {
@@ -189,10 +190,10 @@ export const PROBES = [
 
 export type ProbeName = (typeof PROBES)[number]['name'];
 
-const COUNTING = say('Count from 1 to 50, with nothing else.');
+const COUNTING = toMessages('Count from 1 to 50, with nothing else.');
 
-export const ABOUT_WEATHER = say('What is the weather in Paris? Call get_weather.');
-const ABOUT_TWO_CITIES = say('What is the weather in Paris and in Rome? Call get_weather once for each.');
+export const ABOUT_WEATHER = toMessages('What is the weather in Paris? Call get_weather.');
+const ABOUT_TWO_CITIES = toMessages('What is the weather in Paris and in Rome? Call get_weather once for each.');
 
 export const WEATHER: ChatTool = {
   type: 'function',
@@ -223,7 +224,7 @@ const CAPITAL = {
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==';
 
-export function say(text: string): ChatMessage[] {
+export function toMessages(text: string): ChatMessage[] {
   return [{ role: 'user', content: text }];
 }
 
@@ -239,13 +240,13 @@ function judgeTaken(): Finish {
   return yes('taken');
 }
 
-function judgeStream({ isStream, isDone, usage, chunks }: Said): Finish {
+function judgeStream({ isStream, isDone, usage, chunks }: BackendAnswer): Finish {
   if (!isStream) return no('answered in one piece');
   const notes = [...(isDone ? [] : ['no [DONE] at the end']), ...(usage === undefined ? [] : ['usage comes unasked'])];
   return yes([`${chunks.length} chunks`, ...notes].join(', '));
 }
 
-function judgeLimit({ finishReason, usage }: Said): Finish {
+function judgeLimit({ finishReason, usage }: BackendAnswer): Finish {
   if (finishReason === 'length') return yes('kept');
   if (usage === undefined) return unclear('taken; without usage it cannot be seen whether it is kept');
   const { output_tokens: tokens } = usage;
@@ -259,34 +260,34 @@ function judgeLimitReached(words: string): Finish | undefined {
 
 const OFFERED: ReadonlySet<string> = new Set([WEATHER.function.name, TIME.function.name]);
 
-function judgeCalls(said: Said, otherwise: Finish): Finish {
-  const [call] = said.calls;
-  const isWhole = call !== undefined && said.calls.every(({ arguments: text }) => isObject(readJson(text)));
-  if (isCut(said) && !isWhole) return unclear(OUT_OF_TOKENS);
+function judgeCalls(answer: BackendAnswer, otherwise: Finish): Finish {
+  const [call] = answer.calls;
+  const isWhole = call !== undefined && answer.calls.every(({ arguments: text }) => isObject(readJson(text)));
+  if (isCut(answer) && !isWhole) return unclear(OUT_OF_TOKENS);
   if (call === undefined) return otherwise;
-  if (said.calls.some(({ arguments: text }) => text !== '' && !isObject(readJson(text)))) {
+  if (answer.calls.some(({ arguments: text }) => text !== '' && !isObject(readJson(text)))) {
     return no('calls with arguments that are no JSON object');
   }
-  const unknown = said.calls.find(({ name }) => !OFFERED.has(name));
+  const unknown = answer.calls.find(({ name }) => !OFFERED.has(name));
   if (unknown !== undefined) return { ...no(`called ${unknown.name}, which was not offered`), isFault: true };
-  return yes(said.calls.length === 1 ? `called ${call.name}` : `${said.calls.length} calls in one answer`);
+  return yes(answer.calls.length === 1 ? `called ${call.name}` : `${answer.calls.length} calls in one answer`);
 }
 
 /** Returns whether the limit cut the answer; some backends give a cut call the reason `tool_calls`. */
-export function isCut({ finishReason, calls }: Said): boolean {
+export function isCut({ finishReason, calls }: BackendAnswer): boolean {
   return (
     finishReason === 'length' || calls.some(({ arguments: text }) => text !== '' && jsonObjectIn(text) === 'begun')
   );
 }
 
-function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) => boolean): Finish {
-  const value = readJson(said.text);
+function judgeJson(answer: BackendAnswer, fits: (value: Readonly<Record<string, unknown>>) => boolean): Finish {
+  const value = readJson(answer.text);
   if (isObject(value) && fits(value)) return yes('the answer follows it');
-  if (isCut(said)) return unclear(OUT_OF_TOKENS);
+  if (isCut(answer)) return unclear(OUT_OF_TOKENS);
   return no(isObject(value) ? 'taken, but the answer does not follow the schema' : 'taken, but the answer is not JSON');
 }
 
-function judgeReasoning({ reasoningIn, usage }: Said): Finish {
+function judgeReasoning({ reasoningIn, usage }: BackendAnswer): Finish {
   if (reasoningIn.includes('</think>')) return yes('before </think>, in a block that the chat template opened');
   if (reasoningIn.length > 0) return yes(`in ${reasoningIn.join(' and ')}`);
   const tokens = usage?.output_tokens_details.reasoning_tokens ?? 0;

@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
-import { readSaid, refusalIn, type Said } from './answer.ts';
+import { readAnswer, refusalIn, type BackendAnswer } from './answer.ts';
 import { secretsOf, type Backend } from './contact.ts';
 import type { RawReply } from './inquiry.ts';
 import { no, unclear, type Finish, type Manner } from './probes.ts';
@@ -8,11 +8,11 @@ import { no, unclear, type Finish, type Manner } from './probes.ts';
 export interface Question {
   readonly backend: Backend;
   readonly manner: Manner;
-  readonly onAnswer: (reply: RawReply, said: Said) => void;
+  readonly onAnswer: (reply: RawReply, answer: BackendAnswer) => void;
 }
 
 export type Answered =
-  | { readonly kind: 'said'; readonly said: Said }
+  | { readonly kind: 'answered'; readonly answer: BackendAnswer }
   | { readonly kind: 'refused'; readonly finish: Finish; readonly words: string; readonly reply: RawReply };
 
 /** Asks for one completion. Throws ApiError without an answer, or the reason of the interruption. */
@@ -27,9 +27,9 @@ export async function askOnce(
   if (refusal !== undefined) {
     return { kind: 'refused', finish: judgeRefusal(reply.status, refusal.message), words: refusal.message, reply };
   }
-  const said = readSaid(reply, secrets);
-  onAnswer(reply, said);
-  return { kind: 'said', said };
+  const answer = readAnswer(reply, secrets);
+  onAnswer(reply, answer);
+  return { kind: 'answered', answer };
 }
 
 /** Returns what a failure tells. Throws what is no failure of the backend. */

@@ -14,8 +14,8 @@ export interface SecondTurn {
 export async function askSecondTurn(question: Question): Promise<SecondTurn> {
   const first = await askOnce(question, toRequest(question, ABOUT_WEATHER));
   if (first.kind === 'refused') return notWanted(first.finish);
-  const message = first.said.chunks.map(messageOf).find((one) => callPiecesOf(one).length > 0);
-  if (isCut(first.said)) return notWanted(unclear(OUT_OF_TOKENS));
+  const message = first.answer.chunks.map(messageOf).find((one) => callPiecesOf(one).length > 0);
+  if (isCut(first.answer)) return notWanted(unclear(OUT_OF_TOKENS));
   if (message === undefined) return notWanted(unclear('the model made no call to answer'));
   // Servers refuse other arguments, and the gateway mends them.
   if (callPiecesOf(message).some(({ arguments: text }) => text !== '' && !isObject(readJson(text)))) {
@@ -30,10 +30,10 @@ export async function askSecondTurn(question: Question): Promise<SecondTurn> {
   const bare = await askOnce(question, answerTo(question, message, undefined));
   if (given.kind === 'refused') {
     const { result, reason } = given.finish;
-    const isItsFault = bare.kind === 'said' && result === 'no';
+    const isItsFault = bare.kind === 'answered' && result === 'no';
     return notWanted(isItsFault ? no(`it refuses its own ${names} back: ${reason}`) : given.finish);
   }
-  if (bare.kind === 'said') return notWanted(yes(`taken with its ${names} and without`));
+  if (bare.kind === 'answered') return notWanted(yes(`taken with its ${names} and without`));
   if (bare.finish.result !== 'no') return notWanted(yes(`taken with its ${names}`));
   return { finish: yes(`it wants its ${names} back, else ${bare.finish.reason}`), wanted: attached };
 }
@@ -72,7 +72,7 @@ function callStateOfPiece({ extra_content: extra }: CallState): CallState {
 }
 
 function answerTo(question: Question, message: ChatChunk, state: State | undefined): ChatRequest {
-  const said = textPiecesOf(message).filter(({ kind }) => kind === 'text');
+  const texts = textPiecesOf(message).filter(({ kind }) => kind === 'text');
   const calls = callPiecesOf(message).map((piece, at) => ({
     id: piece.id === '' ? `call_${at}` : piece.id,
     type: 'function' as const,
@@ -81,7 +81,7 @@ function answerTo(question: Question, message: ChatChunk, state: State | undefin
   }));
   return toRequest(question, [
     ...ABOUT_WEATHER,
-    { role: 'assistant', content: said.map(({ text }) => text).join('') || null, tool_calls: calls, ...state },
+    { role: 'assistant', content: texts.map(({ text }) => text).join('') || null, tool_calls: calls, ...state },
     ...calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '18 degrees' })),
   ]);
 }

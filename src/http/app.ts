@@ -10,7 +10,7 @@ import { allowOrigins } from './browser/cors.ts';
 import { refuseWhenFull, type ConnectionLimit } from './connections.ts';
 import { allowHosts } from './browser/hosts.ts';
 import { takeKeyFromProtocols } from '../access/key-protocol.ts';
-import { limitRate, tellLimit } from '../access/limit-rate.ts';
+import { limitRate, refuseAtLimit } from '../access/limit-rate.ts';
 import { limitLoad } from '../access/load.ts';
 import { secureApi } from '../wire/security-headers.ts';
 import { createChatCompletion } from './chat/chat.ts';
@@ -85,7 +85,7 @@ function addApi(app: Express, services: Services): void {
   const limitTokens = inOrder([limitRate(rateLimits, { tokens: 1 }), limit]);
   // Who has used up its tokens can still count them.
   const limitCounts = inOrder([limitRate(rateLimits, { tokens: 0 }), limit]);
-  const late = tellLimit(rateLimits);
+  const late = refuseAtLimit(rateLimits);
   const watch = watchRunning(requests);
   const records = createRequestRoutes({ ...settings, ...requests });
   const { limitReads, limitLists, limitListsOfRecords } = createReadLimits(books);

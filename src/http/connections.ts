@@ -22,17 +22,17 @@ export interface ConnectionLimit {
 const RESERVED_FILES = 80;
 const TOLD = 16;
 const SCARCE = 3 / 4;
-const SAID_EVERY_MS = 60_000;
+const WARNED_EVERY_MS = 60_000;
 
 /** Each connection of a client may need one to a backend. The limit of open files is read here if it is not given. */
 export function createConnections(log: StoreLog, openFiles = readFileLimit()): Connections {
   const most = Math.max(TOLD, Math.floor((openFiles - RESERVED_FILES) / 2));
   let count = 0;
-  let saidAtMs = -Infinity;
+  let warnedAtMs = -Infinity;
 
-  function say(): void {
-    if (performance.now() - saidAtMs < SAID_EVERY_MS) return;
-    saidAtMs = performance.now();
+  function warn(): void {
+    if (performance.now() - warnedAtMs < WARNED_EVERY_MS) return;
+    warnedAtMs = performance.now();
     log.warn({ connections: most, openFiles }, 'all connections are in use that the limit of open files allows');
   }
 
@@ -41,12 +41,12 @@ export function createConnections(log: StoreLog, openFiles = readFileLimit()): C
       if (most === Infinity) return;
       // A worker would give the connection back to the first process, which would offer it again at once.
       Object.assign(server, { maxConnections: most + TOLD, dropMaxConnection: true });
-      server.on('drop', say);
+      server.on('drop', warn);
       server.on('connection', (socket) => {
         count += 1;
         socket.once('close', () => (count -= 1));
         if (count <= most) return;
-        say();
+        warn();
         server.closeIdleConnections();
       });
     },

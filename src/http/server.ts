@@ -167,19 +167,22 @@ function originForm(target: string): string | undefined {
 }
 
 /** Returns the URL without a trailing slash. Throws with one line for the operator. */
-export async function listen(server: Server, place: { readonly host: string; readonly port: number }): Promise<string> {
-  const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
-  server.listen(place.port, place.host);
+export async function listen(
+  server: Server,
+  endpoint: { readonly host: string; readonly port: number },
+): Promise<string> {
+  const host = isIPv6(endpoint.host) ? `[${endpoint.host}]` : endpoint.host;
+  server.listen(endpoint.port, endpoint.host);
   try {
     await once(server, 'listening');
   } catch (error) {
     const code = codeOf(error) || 'unknown';
-    throw new Error(`Cannot listen on ${host}:${place.port}${WHY_NOT_LISTENING[code] ?? ''} (${code}).`, {
+    throw new Error(`Cannot listen on ${host}:${endpoint.port}${WHY_NOT_LISTENING[code] ?? ''} (${code}).`, {
       cause: error,
     });
   }
   const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : place.port;
+  const port = typeof address === 'object' && address !== null ? address.port : endpoint.port;
   return `http://${host}:${port}`;
 }
 

@@ -60,7 +60,7 @@ export interface ReadPromptOptions {
 
 export interface ReadPrompt {
   readonly chain: PromptChain;
-  /** The place in `before` of the prompt that it goes on from; -1 for none. */
+  /** The index in `before` of the prompt that it goes on from; -1 for none. */
   readonly index: number;
   /** Is absent where it has that one as a whole. */
   readonly difference?: PromptDifference;

@@ -29,7 +29,7 @@ export function createComponentSchemas(): ComponentSchemas {
   const components = new Map<string, { readonly source: JsonObject; schema: JsonObject }>();
 
   return {
-    refTo: (ref) => ({ $ref: toComponent(placeOf(ref, '')) }),
+    refTo: (ref) => ({ $ref: toComponent(referenceOf(ref, '')) }),
     all: () =>
       Object.fromEntries(
         [...components]
@@ -38,15 +38,15 @@ export function createComponentSchemas(): ComponentSchemas {
       ),
   };
 
-  function toComponent(place: Place): string {
-    const source = find(place);
-    const name = place.pointer.split('/').at(-1) || String(source['title']);
+  function toComponent(reference: Reference): string {
+    const source = find(reference);
+    const name = reference.pointer.split('/').at(-1) || String(source['title']);
     const known = components.get(name);
     if (known === undefined) {
       const component = { source, schema: {} };
       // The content may refer to the component itself.
       components.set(name, component);
-      component.schema = rewrite(source, { name, file: place.file });
+      component.schema = rewrite(source, { name, file: reference.file });
     } else if (known.source !== source) {
       throw new Error(`two schemas are called ${name}`);
     }
@@ -61,7 +61,7 @@ export function createComponentSchemas(): ComponentSchemas {
       isObject(value) ? { ...describeField({ name, schema: value, within }), ...rewrite(value, within) } : value;
     for (const [keyword, value] of Object.entries(schema)) {
       if (LEFT_OUT.has(keyword)) continue;
-      if (keyword === '$ref') rewritten[keyword] = toComponent(placeOf(String(value), file));
+      if (keyword === '$ref') rewritten[keyword] = toComponent(referenceOf(String(value), file));
       else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, field);
       else if (Array.isArray(value) && LISTED_SCHEMAS.has(keyword)) rewritten[keyword] = value.map(inside);
       else rewritten[keyword] = SINGLE_SCHEMAS.has(keyword) ? inside(value) : value;
@@ -76,8 +76,8 @@ export function createComponentSchemas(): ComponentSchemas {
     const property = String(discriminator['propertyName']);
     const mapping: Record<string, string> = {};
     for (const branch of Array.isArray(branches) ? branches.filter(isObject) : []) {
-      const place = placeOf(String(branch['$ref']), file);
-      for (const value of valuesOf(find(place), property)) mapping[value] = toComponent(place);
+      const reference = referenceOf(String(branch['$ref']), file);
+      for (const value of valuesOf(find(reference), property)) mapping[value] = toComponent(reference);
     }
     return { propertyName: property, mapping };
   }
@@ -92,7 +92,7 @@ interface Within {
 function describeField({ name, schema, within }: { name: string; schema: JsonObject; within: Within }): JsonObject {
   const isClear = 'const' in schema || 'description' in schema;
   const ref = schema['$ref'];
-  if (isClear || (typeof ref === 'string' && 'description' in find(placeOf(ref, within.file)))) return {};
+  if (isClear || (typeof ref === 'string' && 'description' in find(referenceOf(ref, within.file)))) return {};
   const description = FIELDS[`${within.name}.${name}`] ?? FIELDS[name];
   return description === undefined ? {} : { description };
 }
@@ -103,17 +103,17 @@ const NAMED_SCHEMAS = new Set(['properties', 'patternProperties']);
 const LISTED_SCHEMAS = new Set(['allOf', 'anyOf', 'oneOf']);
 const SINGLE_SCHEMAS = new Set(['additionalProperties', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
 
-interface Place {
+interface Reference {
   readonly file: string;
   readonly pointer: string;
 }
 
-function placeOf(ref: string, file: string): Place {
+function referenceOf(ref: string, file: string): Reference {
   const [name = '', pointer = ''] = ref.split('#');
   return { file: name === '' ? file : name, pointer };
 }
 
-function find({ file, pointer }: Place): JsonObject {
+function find({ file, pointer }: Reference): JsonObject {
   const found = locate(FILES.get(file), pointer);
   if (!isObject(found)) throw new Error(`there is no schema ${file}#${pointer}`);
   return found;

@@ -101,10 +101,10 @@ function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>)
     caption: 'Parameters',
     columns: ['Parameter', 'In', 'Type', 'Meaning'],
     rows: parameters.map(
-      ({ name, in: place, schema, description }) =>
+      ({ name, in: location, schema, description }) =>
         html`<tr>
           <th scope="row"><code>${name}</code></th>
-          <td>${place}</td>
+          <td>${location}</td>
           <td>${typeOf(schema)}</td>
           <td>${prose(description)}</td>
         </tr>`,

@@ -5,10 +5,10 @@ import { showApi, operationsOf } from './api-reference.ts';
 import { EXAMPLE_BASE_URL, MOVED, readDeployFiles, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
-import { BASE_URL, createPage, manual, searchPlace, type Doors, type Page } from './page.ts';
+import { BASE_URL, createPage, manual, searchBox, type Doors, type Page } from './page.ts';
 import { sendStatic, toStatic } from '../wire/static.ts';
 
-interface FoundPlace {
+interface SearchEntry {
   readonly text: string;
   readonly page: string;
   readonly href: string;
@@ -33,7 +33,7 @@ export async function showDocs(
   const pages = new Map<string | undefined, RequestHandler>([
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
     ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api, doors) }))],
-    ['search.json', showPlaces(api, guides)],
+    ['search.json', showSearchEntries(api, guides)],
     ...guides.map(
       (guide) =>
         [
@@ -61,8 +61,8 @@ export async function showDocs(
   };
 }
 
-function showPlaces(api: OpenApiDocument, guides: readonly Guide[]): RequestHandler {
-  const places: readonly FoundPlace[] = [
+function showSearchEntries(api: OpenApiDocument, guides: readonly Guide[]): RequestHandler {
+  const entries: readonly SearchEntry[] = [
     ...guides.flatMap(({ name, document }) =>
       document.sections.map(({ text, anchor, body }) => ({
         text,
@@ -78,7 +78,7 @@ function showPlaces(api: OpenApiDocument, guides: readonly Guide[]): RequestHand
       body: operation.description ?? '',
     })),
   ];
-  return showStatic('application/json; charset=utf-8', JSON.stringify(places));
+  return showStatic('application/json; charset=utf-8', JSON.stringify(entries));
 }
 
 function showStatic(type: string, content: string): RequestHandler {
@@ -99,7 +99,7 @@ function toDoors(groups: readonly GuideGroup[]): readonly Doors[] {
 function listGuides(groups: readonly GuideGroup[]): Html {
   return html`<div class="view reading" id="guides">
     <h1>Docs</h1>
-    ${searchPlace('docs/')}
+    ${searchBox('docs/')}
     ${groups.map(
       ({ name, guides }) =>
         html`<section class="chapter">

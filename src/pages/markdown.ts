@@ -3,17 +3,17 @@
 import { Marked, type MarkedToken, type RendererObject, type Token, type Tokens } from 'marked';
 import { html, type Html } from './html.ts';
 
-export interface Place {
+export interface Anchor {
   readonly text: string;
   readonly anchor: string;
 }
 
-export interface Heading extends Place {
+export interface Heading extends Anchor {
   readonly depth: number;
 }
 
 /** What is under a heading, or in a row of a table that has an anchor of its own. */
-export interface Section extends Place {
+export interface Section extends Anchor {
   /** Without its title. */
   readonly body: string;
 }
@@ -23,7 +23,7 @@ export interface MarkdownDocument {
   readonly summary: string;
   /** Their anchors follow the rules of GitHub, so that a link works there and here. */
   readonly headings: readonly Heading[];
-  readonly terms: readonly Place[];
+  readonly terms: readonly Anchor[];
   readonly sections: readonly Section[];
   render(options: RenderOptions): Html;
 }
@@ -37,25 +37,25 @@ export interface RenderOptions {
 /** Reads a text once; it can be rendered several times. */
 export function readMarkdown(text: string): MarkdownDocument {
   const tokens = new Marked().lexer(text);
-  const places = findPlaces(tokens);
-  const headings = [...places.headings.values()];
+  const anchors = findAnchors(tokens);
+  const headings = [...anchors.headings.values()];
   const first = tokens.find(isParagraph);
   return {
     title: headings.find(({ depth }) => depth === 1)?.text ?? '',
     summary: toFirstSentence(toPlainText(first?.tokens ?? [])),
     headings,
-    terms: [...places.rows.values()].flat(),
-    sections: readSections(tokens, places),
-    render: (options) => ({ html: new Marked({ renderer: createRenderer(places, options) }).parser(tokens) }),
+    terms: [...anchors.rows.values()].flat(),
+    sections: readSections(tokens, anchors),
+    render: (options) => ({ html: new Marked({ renderer: createRenderer(anchors, options) }).parser(tokens) }),
   };
 }
 
-interface Places {
+interface Anchors {
   readonly headings: ReadonlyMap<Token, Heading>;
-  readonly rows: ReadonlyMap<Tokens.TableCell, readonly Place[]>;
+  readonly rows: ReadonlyMap<Tokens.TableCell, readonly Anchor[]>;
 }
 
-function findPlaces(tokens: Token[]): Places {
+function findAnchors(tokens: Token[]): Anchors {
   const all = walk(tokens);
   const toAnchor = createAnchors();
   const headings = new Map<Token, Heading>();
@@ -64,19 +64,19 @@ function findPlaces(tokens: Token[]): Places {
     headings.set(token, { depth: token.depth, text, anchor: toAnchor(text) });
   }
   // They come after all headings, whose anchors must be those that GitHub gives.
-  const rows = new Map<Tokens.TableCell, readonly Place[]>();
+  const rows = new Map<Tokens.TableCell, readonly Anchor[]>();
   for (const [cell] of all.filter(isTable).flatMap((table) => table.rows)) {
     if (cell?.tokens[0]?.type !== 'codespan') continue;
     const names = cell.tokens.filter(isCodespan).map(({ text }) => text);
     const anchor = toAnchor(names[0] ?? '');
-    const places = names.map((text) => ({ text, anchor }));
-    rows.set(cell, places);
+    const anchors = names.map((text) => ({ text, anchor }));
+    rows.set(cell, anchors);
   }
   return { headings, rows };
 }
 
-function readSections(tokens: readonly Token[], { headings, rows }: Places): readonly Section[] {
-  const sections: (Place & { readonly texts: readonly string[] })[] = [];
+function readSections(tokens: readonly Token[], { headings, rows }: Anchors): readonly Section[] {
+  const sections: (Anchor & { readonly texts: readonly string[] })[] = [];
   let under: string[] = [];
   for (const token of tokens) {
     const heading = headings.get(token);
@@ -152,7 +152,7 @@ function toFirstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
 }
 
-function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: RenderOptions): RendererObject {
+function createRenderer({ headings, rows }: Anchors, { toHref, showLiteral }: RenderOptions): RendererObject {
   return {
     html: ({ text }) => (text.trim().startsWith('<!--') ? '' : html`${text}`.html),
     // That of README is for whoever looks at its source.

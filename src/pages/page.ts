@@ -56,8 +56,8 @@ export function curl(call: {
   return html`<pre class="code" tabindex="0">${before}${command}</pre>`;
 }
 
-/** Returns the place where a script adds the search. `docs` is the relative address of `/docs/`. */
-export function searchPlace(docs: string): Html {
+/** Returns the box where a script adds the search. `docs` is the relative address of `/docs/`. */
+export function searchBox(docs: string): Html {
   return html`<div class="search" id="page-search" data-docs="${docs}"></div>`;
 }
 
@@ -105,7 +105,7 @@ interface Manual {
 /** Returns a text beside a list of all pages, which has its headings below its own name. On a phone the list is folded above it. */
 export function manual({ text, contents, doors, current }: Manual): Html {
   return html`<div class="view manual">
-    ${searchPlace('')}
+    ${searchBox('')}
     <details class="fold">
       <summary>All pages</summary>
       <nav class="contents" aria-label="Docs">

@@ -44,7 +44,7 @@ export async function converse(
     if (chat !== undefined) await ask(chat, ofAnswer, translator);
   } catch (thrown) {
     const error = await telling.failureOf(thrown);
-    await telling.say(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
+    await telling.send(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
 
   async function compact({ chat, route, summary, finish }: Compaction): Promise<ChatBody | undefined> {
@@ -58,7 +58,7 @@ export async function converse(
       translator.addSpent(summary);
     }
     const { encryptedContent, next } = finish();
-    await telling.say(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
+    await telling.send(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
     return next?.();
   }
 
@@ -99,7 +99,7 @@ export async function converse(
     }
     await telling.whenReady(reader === translator && reader.ended);
     if (reading.isForUsage()) telling.signal.throwIfAborted();
-    if (!reader.ended) await say(reader.end(false));
+    if (!reader.ended) await send(reader.end(false));
 
     /** Nobody is left to be told, so what has come is kept out of the reply. */
     function takeUsage({ chunks, done }: ChatBatch): void {
@@ -112,8 +112,8 @@ export async function converse(
       const events = reader.feed(chunks);
       noteRead(facts, chunks.length, reader.outputLength > 0);
       const isLast = done && !reader.ended;
-      const busy = say(events, isLast);
-      if (isLast) void say(reader.end(true));
+      const busy = send(events, isLast);
+      if (isLast) void send(reader.end(true));
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {
         begun?.limitTotal(USAGE_WAIT_MS);
@@ -123,8 +123,8 @@ export async function converse(
     }
 
     /** A summary is for nobody but the model. */
-    function say(events: readonly ResponseEvent[], isLast = false): Promise<void> | undefined {
-      return reader === translator ? telling.say(events, isLast) : undefined;
+    function send(events: readonly ResponseEvent[], isLast = false): Promise<void> | undefined {
+      return reader === translator ? telling.send(events, isLast) : undefined;
     }
   }
 }

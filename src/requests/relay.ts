@@ -88,13 +88,13 @@ async function relay(
     if (unreadable !== undefined) failUnread(unreadable);
     else if (refusal === undefined) meter.end(false);
     else meter.fail(refusal.error);
-    await telling.sayEnd({ refusal, unreadable });
+    await telling.sendEnd({ refusal, unreadable });
   } catch (thrown) {
     const error = await telling.failureOf(thrown);
     // JSON that was cut has not been parsed.
     if (reading.isForUsage() || unreadable !== undefined) failUnread(error);
     else meter.fail(error);
-    await telling.sayFailure(error);
+    await telling.sendFailure(error);
   } finally {
     reading.end();
   }
@@ -133,6 +133,6 @@ async function relay(
     noteRead(facts, chunks.length, meter.hasOutput);
     if (failure !== undefined && unreadable === undefined) meter.fail(failure);
     else if (done) meter.end(true);
-    return telling.say(bytes);
+    return telling.send(bytes);
   }
 }

@@ -72,7 +72,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
     });
     const end = await events.endRecord(endingOf(translator, compaction));
     await remember(incoming, plan, translator, services);
-    await events.sayEnd(end);
+    await events.sendEnd(end);
   } catch (thrown) {
     throw await telling.endThrown(thrown);
   } finally {

@@ -1,11 +1,11 @@
 /**
- * The only place that writes to a client. What may be said, and when:
+ * The only place that writes to a client. What may be sent, and when:
  *
- * - Nothing is said before the record of the request is on disk, so that a client that knows of a
+ * - Nothing is sent before the record of the request is on disk, so that a client that knows of a
  *   request finds it.
- * - Nothing is said while a cancel is being decided, so that the client and the record agree.
- * - What ends an answer is said once the end of the record is on disk, and agrees with it.
- * - Until something was said, a failure is a status. Afterwards it is the end of what was said.
+ * - Nothing is sent while a cancel is being decided, so that the client and the record agree.
+ * - What ends an answer is sent once the end of the record is on disk, and agrees with it.
+ * - Until something was sent, a failure is a status. Afterwards it is the end of what was sent.
  */
 
 import type { RelayedAnswer } from '../backend/chat.ts';
@@ -26,7 +26,7 @@ export interface Telling {
   /** Aborts with the ApiError for which the request ends early. */
   readonly signal: StopSignal;
   /**
-   * Returns undefined if the next part of the answer may be read, since what it says may be told at
+   * Returns undefined if the next part of the answer may be read, since it may be sent at
    * once. Otherwise it resolves when that is so, and rejects if the request must end. A record that
    * waits begins now, unless the answer is whole with this part.
    */
@@ -37,7 +37,7 @@ export interface Telling {
   end(ending: Ending): Promise<ApiError | null>;
   /** Ends the record of a request that failed by a throw. Resolves with what to throw in its place. */
   endThrown(thrown: unknown): Promise<unknown>;
-  /** Whether anything may be said now. */
+  /** Whether anything may be sent now. */
   isAllowed(): boolean;
 }
 
@@ -94,11 +94,11 @@ export function openTelling(incoming: ReplyHead, { run, record, bill }: Opened):
 
 const RECORDED = Symbol('the end is recorded');
 
-/** The end of an answer that may be said, because the record has ended. Only `endRecord` makes one. */
+/** The end of an answer that may be sent, because the record has ended. Only `endRecord` makes one. */
 export interface RecordedEnd {
   readonly [RECORDED]: true;
   readonly failure: ApiError | null;
-  /** Whether nothing of the answer may be said that would have been said with its end. */
+  /** Whether nothing of the answer may be sent that would have been sent with its end. */
   readonly isRevoked: boolean;
 }
 
@@ -106,19 +106,19 @@ export interface EventTelling extends Telling {
   /** The backend has begun to answer, so that a stream can begin. */
   answered(headers: Readonly<Record<string, string>>): void;
   /**
-   * Says these events, or keeps them until they may be said: the last words of an answer until its
-   * record is being ended, and the events that end the response until `sayEnd`. A returned promise
+   * Sends these events, or keeps them until they may be sent: the last words of an answer until its
+   * record is being ended, and the events that end the response until `sendEnd`. A returned promise
    * resolves when the client can take more.
    */
-  say(events: readonly ResponseEvent[], isLast?: boolean): Promise<void> | undefined;
-  /** Ends the record. If that takes long, what was kept before the end is said meanwhile. */
+  send(events: readonly ResponseEvent[], isLast?: boolean): Promise<void> | undefined;
+  /** Ends the record. If that takes long, what was kept before the end is sent meanwhile. */
   endRecord(ending: Ending): Promise<RecordedEnd>;
-  /** Says the end. Throws the ApiError of a failure that can still be sent as a status. */
-  sayEnd(end: RecordedEnd): Promise<void>;
+  /** Sends the end. Throws the ApiError of a failure that can still be sent as a status. */
+  sendEnd(end: RecordedEnd): Promise<void>;
 }
 
 /** Longer than a commit takes on most disks, and nothing to somebody who reads. */
-const SAID_WITHIN_MS = 20;
+const SENT_WITHIN_MS = 20;
 
 /** Tells the events of a response: as they come in a stream, and all at the end in JSON. */
 export function tellEvents(
@@ -141,7 +141,7 @@ export function tellEvents(
     answered(backendHeaders) {
       headers = backendHeaders;
     },
-    say(events, isLast = false) {
+    send(events, isLast = false) {
       if (translator.ended) {
         if (events.length > 0) last = events;
         return undefined;
@@ -156,13 +156,13 @@ export function tellEvents(
     async endRecord(ending) {
       const ended = telling.end(ending);
       // One write to the client in place of two saves up to a quarter of the CPU of a short stream.
-      if (hasWords && kept.length > 0 && telling.isAllowed() && (await takesLonger(ended, SAID_WITHIN_MS))) void open();
+      if (hasWords && kept.length > 0 && telling.isAllowed() && (await takesLonger(ended, SENT_WITHIN_MS))) void open();
       const failure = await ended;
       const isRevoked = failure !== null && failure !== ending.failure;
       if (isRevoked) last = translator.revoke(last, failure);
       return { [RECORDED]: true, failure, isRevoked };
     },
-    async sayEnd({ failure, isRevoked }) {
+    async sendEnd({ failure, isRevoked }) {
       clearTimeout(timer);
       const isStatus = isRevoked || !hasWords || !telling.isAllowed();
       if (failure !== null && sink === undefined && isStatus) throw failure;
@@ -209,26 +209,26 @@ async function endInSlices(sink: EventSink | undefined, events: readonly Respons
 
 const SLICE_MS = 5;
 
-/** Says all of a response of which there is no record. */
+/** Sends all of a response of which there is no record. */
 export function tellUnrecorded(reply: EventReply, events: readonly ResponseEvent[]): void {
   reply.open({})?.end(events);
 }
 
 export interface ByteTelling extends Telling {
-  /** Sends the head of the answer, when it may be told. */
+  /** Sends the head of the answer, when it may be sent. */
   begin(answer: RelayedAnswer): Promise<void>;
-  /** Says these bytes. If the answer has ended with them, the record ends first. */
-  say(bytes: Uint8Array): Promise<void> | undefined;
+  /** Sends these bytes. If the answer has ended with them, the record ends first. */
+  send(bytes: Uint8Array): Promise<void> | undefined;
   /**
    * Ends the record, and then the reply. Throws a failure that has to be told, but not that of an answer
    * which could not be read to its end while all of it was passed on.
    */
-  sayEnd(end: {
+  sendEnd(end: {
     readonly refusal: RelayedRefusal | undefined;
     readonly unreadable: ApiError | undefined;
   }): Promise<void>;
   /** Ends the record of an answer that broke off, and then the reply. Throws the error if it can still be a status. */
-  sayFailure(error: ApiError): Promise<void>;
+  sendFailure(error: ApiError): Promise<void>;
 }
 
 /** What the meter of a relayed answer knows. */
@@ -239,7 +239,7 @@ export interface MeteredEnding extends Ending {
 /** Tells a relayed answer byte for byte. The meter says when it has ended. */
 export function tellBytes(telling: Telling, meter: MeteredEnding, replies: ByteReply): ByteTelling {
   let sink: ReturnType<ByteReply['open']> | undefined;
-  let isEndSaid = false;
+  let isEndRecorded = false;
   let ending: Promise<void> | undefined;
 
   return {
@@ -254,22 +254,22 @@ export function tellBytes(telling: Telling, meter: MeteredEnding, replies: ByteR
       await telling.whenReady();
       sink = replies.open(answer, telling.signal);
     },
-    say(bytes) {
-      if (!meter.ended || isEndSaid) return sink?.write(bytes);
+    send(bytes) {
+      if (!meter.ended || isEndRecorded) return sink?.write(bytes);
       ending ??= endFirst();
       return ending.then(() => sink?.write(bytes));
     },
-    async sayEnd({ refusal, unreadable }) {
+    async sendEnd({ refusal, unreadable }) {
       const failure = await endAsMetered();
       if (refusal !== undefined) replies.refuse(refusal);
-      else if (failure === null || failure === unreadable || isEndSaid) sink?.end();
+      else if (failure === null || failure === unreadable || isEndRecorded) sink?.end();
       else throw failure;
     },
-    async sayFailure(error) {
+    async sendFailure(error) {
       const failure = await telling.end(meter);
       if (sink === undefined) throw failure ?? error;
       // A connection that breaks after the finish reason has broken nothing.
-      if (isEndSaid) sink.end();
+      if (isEndRecorded) sink.end();
       else if (failure === null) sink.finish();
       else sink.fail(failure);
     },
@@ -277,7 +277,7 @@ export function tellBytes(telling: Telling, meter: MeteredEnding, replies: ByteR
 
   async function endFirst(): Promise<void> {
     await endAsMetered();
-    isEndSaid = true;
+    isEndRecorded = true;
   }
 
   /** Throws the failure of a record that has not ended as the answer did. */

@@ -285,8 +285,8 @@ function addFunds(registry: Registry, alerts: MetricsOptions['alerts'], groupLab
       const highest = new Map<string, Reading<'group' | 'of'>[number]>();
       for (const { group: name, of, ratio } of alerts.readings.groups) {
         const group = groupLabels.labelOf(name, true);
-        const place = `${of} ${group}`;
-        if ((highest.get(place)?.[1] ?? -1) < ratio) highest.set(place, [{ group, of }, ratio]);
+        const key = `${of} ${group}`;
+        if ((highest.get(key)?.[1] ?? -1) < ratio) highest.set(key, [{ group, of }, ratio]);
       }
       return [...highest.values()];
     },

@@ -43,11 +43,11 @@ export function createStatsObserver({ write, nowMs, everyMs = EVERY_MS }: StatsO
   function countingOf({ name, groupId }: CountedCaller, model: string): Counting | undefined {
     const hour = Math.floor(nowMs() / HOUR_MS);
     // Only a model may have spaces.
-    const place = `${name} ${groupId} ${hour} ${model}`;
-    const found = waiting.get(place);
+    const key = `${name} ${groupId} ${hour} ${model}`;
+    const found = waiting.get(key);
     if (found !== undefined || waiting.size >= MOST_WAITING) return found;
     const counting = { caller: name, groupId, model, hour, counts: {} };
-    waiting.set(place, counting);
+    waiting.set(key, counting);
     return counting;
   }
 

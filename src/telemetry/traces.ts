@@ -37,7 +37,7 @@ const NO_TRACE: RequestTrace = { callBackend: () => ({}), end: () => undefined }
 export function createTracing({ backendNamed, ...first }: TracingOptions): (request: TracedRequest) => RequestTrace {
   // The tracer looks up the SDK at each call, so it may be registered later.
   const tracer = trace.getTracer(packageJson.name, packageJson.version);
-  const firstPlace = placeOf(first);
+  const firstServer = serverOf(first);
 
   return ({ endpoint, method, headers }) => {
     // Probes would be most of the traces.
@@ -56,7 +56,7 @@ export function createTracing({ backendNamed, ...first }: TracingOptions): (requ
       callBackend(facts) {
         call = tracer.startSpan(
           nameOf(facts, plainName),
-          { kind: SpanKind.CLIENT, attributes: { ...firstPlace, ...requestAttributes(facts) } },
+          { kind: SpanKind.CLIENT, attributes: { ...firstServer, ...requestAttributes(facts) } },
           inSpan,
         );
         return toHeaders(call.spanContext());
@@ -78,7 +78,7 @@ export function createTracing({ backendNamed, ...first }: TracingOptions): (requ
   /** Which backend is asked is known only after the span has begun. */
   function placeNamed(upstream: string | undefined): Attributes {
     const backend = named(upstream);
-    return backend === undefined ? {} : { ...placeOf(backend), 'responses_gateway.backend': upstream };
+    return backend === undefined ? {} : { ...serverOf(backend), 'responses_gateway.backend': upstream };
   }
 
   function named(upstream: string | undefined): TracedBackend | undefined {
@@ -96,7 +96,7 @@ export function createTracing({ backendNamed, ...first }: TracingOptions): (requ
   }
 }
 
-function placeOf({ baseUrl }: TracedBackend): Attributes {
+function serverOf({ baseUrl }: TracedBackend): Attributes {
   const { hostname, port, protocol } = new URL(baseUrl);
   return {
     'server.address': hostname,

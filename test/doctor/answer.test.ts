@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RawReply } from '../../src/doctor/inquiry.ts';
-import { readSaid, refusalIn } from '../../src/doctor/answer.ts';
+import { readAnswer, refusalIn } from '../../src/doctor/answer.ts';
 import { recognise } from '../../src/doctor/dialect-signs.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { loadRecordings, readSaid as readRecorded, type Recording } from '../support/recordings.ts';
@@ -23,7 +23,7 @@ describe('readSaid', () => {
 
   ofRecordings('reads of every recording what it says', () => {
     for (const recording of recordings) {
-      const said = readSaid(toReply(recording), []);
+      const said = readAnswer(toReply(recording), []);
       const expected = readRecorded(recording.body);
       const thought = said.reasoningIn.includes('<think>');
       if (!thought) expect(said.text, recording.name).to.equal(expected.text);
@@ -50,7 +50,7 @@ describe('readSaid', () => {
       const [best, ...others] = recognise({
         headers: {},
         models: [],
-        answers: readSaid(toReply(recording), []).chunks,
+        answers: readAnswer(toReply(recording), []).chunks,
       });
       const kind = kinds.find(([provider]) => provider.test(recording.provider));
       const expected = kind && (kind[1] || /^[a-z]+/.exec(recording.provider)?.[0]);
@@ -76,17 +76,17 @@ describe('readSaid', () => {
     const piece = (id: string, args: string): string =>
       `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ id, function: { name: 'f', arguments: args } }] } }] })}\n\n`;
     const text = piece('a', '{"x"') + piece('a', ':1}') + piece('b', '{}') + piece('b', '{}');
-    const { calls } = readSaid({ status: 200, headers: { 'content-type': 'text/event-stream' }, text }, []);
+    const { calls } = readAnswer({ status: 200, headers: { 'content-type': 'text/event-stream' }, text }, []);
     expect(calls.map((call) => call.arguments)).to.deep.equal(['{"x":1}', '{}']);
   });
 
   it('throws what a 200 says of a failure, without secrets', () => {
     const reply = { status: 200, headers: {}, text: '{"error": {"message": "no sk-canary-canary here"}}' };
-    expect(() => readSaid(reply, ['sk-canary-canary'])).to.throw(ApiError, 'no [redacted] here');
+    expect(() => readAnswer(reply, ['sk-canary-canary'])).to.throw(ApiError, 'no [redacted] here');
   });
 
   it('throws where it is no completion', () => {
-    expect(() => readSaid({ status: 200, headers: {}, text: 'OK' }, [])).to.throw(ApiError, 'not a chat completion');
+    expect(() => readAnswer({ status: 200, headers: {}, text: 'OK' }, [])).to.throw(ApiError, 'not a chat completion');
   });
 });
 

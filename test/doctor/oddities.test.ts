@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isDialectName } from '../../src/core/dialects.ts';
-import { readSaid, type Said } from '../../src/doctor/answer.ts';
+import { readAnswer, type BackendAnswer } from '../../src/doctor/answer.ts';
 import { ODDITIES, odditiesIn } from '../../src/doctor/oddities.ts';
 import { isStream, type Json } from '../lab/strange/answer.ts';
 import { loadAnswers } from '../lab/strange/cases.ts';
@@ -31,8 +31,8 @@ const copyOf = (chunks: readonly Json[]): Json[] => structuredClone(chunks) as J
 
 describe('odditiesIn', () => {
   const answers = loadAnswers({ isPlain: true });
-  const read = (body: string, contentType: string): Said =>
-    readSaid({ status: 200, headers: { 'content-type': contentType }, text: body }, []);
+  const read = (body: string, contentType: string): BackendAnswer =>
+    readAnswer({ status: 200, headers: { 'content-type': contentType }, text: body }, []);
   const namesIn = (chunks: readonly Json[], done = true): string[] =>
     odditiesIn(
       isStream(chunks) || chunks.length === 0

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readSaid } from '../../src/doctor/answer.ts';
+import { readAnswer } from '../../src/doctor/answer.ts';
 import { CHAT, PROBES, type Probe, type ProbeName } from '../../src/doctor/probes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -423,7 +423,7 @@ const ALL: readonly Probe[] = [CHAT, ...PROBES];
 describe('the probes of the doctor', () => {
   for (const { probe: name, of, answer, result, reason } of ROWS) {
     it(`answer "${name}" with ${result} after ${of}`, () => {
-      const said = readSaid({ status: 200, headers: {}, text: answer }, []);
+      const said = readAnswer({ status: 200, headers: {}, text: answer }, []);
       const verdict = ALL.find((probe) => probe.name === name)?.judge(said);
       expect(verdict?.result).to.equal(result);
       expect(verdict?.reason).to.match(reason);

@@ -51,7 +51,7 @@ describe('a conversation that is compacted on its way', () => {
       telling: {
         signal: createStopController().signal,
         whenReady: () => undefined,
-        say: () => (translator.ended ? undefined : read.promise),
+        send: () => (translator.ended ? undefined : read.promise),
         async failureOf(thrown: unknown) {
           failures.push(thrown);
           return thrown as ApiError;

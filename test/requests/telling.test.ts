@@ -327,43 +327,43 @@ describe('telling the events of a response', () => {
   for (const now of unrecorded) {
     it(`says nothing while the record is ${now.is}, whatever it is asked to say`, () => {
       state = now;
-      void telling.say(translator.feed([text('Hi')]));
-      void telling.say(translator.feed([chunkOf({ content: '!' }, 'stop')]), true);
-      void telling.say(translator.end(true));
+      void telling.send(translator.feed([text('Hi')]));
+      void telling.send(translator.feed([chunkOf({ content: '!' }, 'stop')]), true);
+      void telling.send(translator.end(true));
       void telling.endRecord(ENDING);
       expect(written).to.deep.equal([]);
     });
   }
 
   it('says what it has kept once the record has begun, and the end once that is recorded', async () => {
-    void telling.say(translator.feed([text('Hi')]));
+    void telling.send(translator.feed([text('Hi')]));
     state = { is: 'begun' };
-    void telling.say(translator.feed([chunkOf({ content: '!' }, 'stop')]));
+    void telling.send(translator.feed([chunkOf({ content: '!' }, 'stop')]));
     expect(written.at(-1)).to.equal('response.output_text.delta');
-    void telling.say(translator.end(true));
+    void telling.send(translator.end(true));
     const recording = telling.endRecord(ENDING);
     expect(written).not.to.include('response.completed');
     ended.resolve({ kind: 'recorded', status: 'succeeded', keepsKey: false });
-    await telling.sayEnd(await recording);
+    await telling.sendEnd(await recording);
     expect(written.at(-1)).to.equal('response.completed');
   });
 
   it('has no way to say an end that is not recorded', () => {
     const tooEarly = (): Promise<void> => {
       // @ts-expect-error: only `endRecord` makes an end that may be said.
-      return telling.sayEnd({ failure: null, isRevoked: false });
+      return telling.sendEnd({ failure: null, isRevoked: false });
     };
     expect(tooEarly).to.be.a('function');
   });
 
   it('says nothing of a record that is refused with its end, but why', async () => {
     const why = new ApiError('store_unavailable');
-    void telling.say(translator.feed([chunkOf({ content: 'Hi' }, 'stop')]), true);
-    void telling.say(translator.end(true));
+    void telling.send(translator.feed([chunkOf({ content: 'Hi' }, 'stop')]), true);
+    void telling.send(translator.end(true));
     const recording = telling.endRecord(ENDING);
     state = { is: 'refused', why };
     ended.resolve({ kind: 'refused', why });
-    const thrown = await telling.sayEnd(await recording).catch((error: unknown) => error);
+    const thrown = await telling.sendEnd(await recording).catch((error: unknown) => error);
     expect(thrown).to.equal(why);
     expect(written).to.deep.equal([]);
   });

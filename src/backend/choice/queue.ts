@@ -1,39 +1,39 @@
 import type { StopSignal } from '../../core/stop-signal.ts';
 
-/** Who waits for a free place. Callers take turns, so that many requests of one hold up no other, and who has the fewest places is first. */
-export interface PlaceQueue<Place, Taken> {
+/** Who waits for a free slot. Callers take turns, so that many requests of one hold up no other, and who has the fewest slots is first. */
+export interface SlotQueue<Slot, Taken> {
   /** Resolves with what `take` returns. Rejects with the reason of the signal, or with what `expire` returns. */
-  wait(waiting: Waiting<Place, Taken>): Promise<Taken>;
+  wait(waiting: Waiting<Slot, Taken>): Promise<Taken>;
   /**
-   * Gives the place to the next who wants it, and returns whether there is one. `placesOf` returns how many a caller has already, and
+   * Gives the slot to the next who wants it, and returns whether there is one. `slotsOf` returns how many a caller has already, and
    * Infinity for one who may not have this one.
    */
-  offer(place: Place, placesOf: (caller: string) => number): boolean;
+  offer(slot: Slot, slotsOf: (caller: string) => number): boolean;
   readonly length: number;
-  /** Returns how many want this place. */
-  count(place: Place): number;
+  /** Returns how many want this slot. */
+  count(slot: Slot): number;
 }
 
-export interface Waiting<Place, Taken> {
+export interface Waiting<Slot, Taken> {
   readonly caller: string;
-  readonly wants: (place: Place) => boolean;
-  /** Is called before anybody else is offered a place. */
-  readonly take: (place: Place) => Taken;
+  readonly wants: (slot: Slot) => boolean;
+  /** Is called before anybody else is offered a slot. */
+  readonly take: (slot: Slot) => Taken;
   readonly signal: StopSignal;
   readonly timeoutMs: number;
   readonly expire: () => Error;
 }
 
-interface Waiter<Place> {
-  readonly wants: (place: Place) => boolean;
-  readonly take: (place: Place) => void;
+interface Waiter<Slot> {
+  readonly wants: (slot: Slot) => boolean;
+  readonly take: (slot: Slot) => void;
 }
 
-export function createPlaceQueue<Place, Taken>(): PlaceQueue<Place, Taken> {
-  const byCaller = new Map<string, Waiter<Place>[]>();
+export function createSlotQueue<Slot, Taken>(): SlotQueue<Slot, Taken> {
+  const byCaller = new Map<string, Waiter<Slot>[]>();
   let length = 0;
 
-  function remove(caller: string, waiter: Waiter<Place>): void {
+  function remove(caller: string, waiter: Waiter<Slot>): void {
     const waiters = byCaller.get(caller) ?? [];
     const index = waiters.indexOf(waiter);
     if (index === -1) return;
@@ -46,14 +46,14 @@ export function createPlaceQueue<Place, Taken>(): PlaceQueue<Place, Taken> {
     get length() {
       return length;
     },
-    count: (place) => [...byCaller.values()].flat().filter(({ wants }) => wants(place)).length,
+    count: (slot) => [...byCaller.values()].flat().filter(({ wants }) => wants(slot)).length,
     wait({ caller, wants, take, signal, timeoutMs, expire }) {
       const { promise, resolve, reject } = Promise.withResolvers<Taken>();
-      const waiter: Waiter<Place> = {
+      const waiter: Waiter<Slot> = {
         wants,
-        take(place) {
+        take(slot) {
           leave();
-          resolve(take(place));
+          resolve(take(slot));
         },
       };
       const timer = setTimeout(() => giveUp(expire()), timeoutMs);
@@ -76,17 +76,17 @@ export function createPlaceQueue<Place, Taken>(): PlaceQueue<Place, Taken> {
         remove(caller, waiter);
       }
     },
-    offer(place, placesOf) {
-      let next: { readonly caller: string; readonly waiter: Waiter<Place> } | undefined;
+    offer(slot, slotsOf) {
+      let next: { readonly caller: string; readonly waiter: Waiter<Slot> } | undefined;
       let fewest = Infinity;
       for (const [caller, waiters] of byCaller) {
-        const places = placesOf(caller);
-        const waiter = places < fewest ? waiters.find(({ wants }) => wants(place)) : undefined;
-        if (waiter !== undefined) [next, fewest] = [{ caller, waiter }, places];
+        const slots = slotsOf(caller);
+        const waiter = slots < fewest ? waiters.find(({ wants }) => wants(slot)) : undefined;
+        if (waiter !== undefined) [next, fewest] = [{ caller, waiter }, slots];
       }
       if (next === undefined) return false;
       const { caller, waiter } = next;
-      waiter.take(place);
+      waiter.take(slot);
       const rest = byCaller.get(caller);
       // The caller goes to the end of the line.
       if (byCaller.delete(caller) && rest !== undefined) byCaller.set(caller, rest);

@@ -79,9 +79,9 @@ export function createRest({ nowMs, onChange }: RestOptions): Rest {
     const isNews = state.kind !== next.kind;
     state = next;
     if (!isNews) return;
-    const told =
+    const details =
       next.kind === 'up' ? { restMs: 0, reason: null } : { restMs: next.untilMs - nowMs(), reason: next.reason };
-    onChange?.({ state: next.kind, ...told });
+    onChange?.({ state: next.kind, ...details });
   }
 
   function noteFailure(): void {

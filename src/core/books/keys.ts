@@ -102,12 +102,12 @@ export interface GroupChange {
 }
 
 /** What must fit the other keys and groups. */
-export interface KeyPlace {
+export interface KeyNaming {
   readonly name?: string;
   readonly groupId?: GroupId | null;
 }
 
-export interface KeyChange extends GroupChange, KeyPlace {}
+export interface KeyChange extends GroupChange, KeyNaming {}
 
 /** A day of a time zone, and all that it is in. It may have 23 or 25 hours. */
 export type CalendarDay = Readonly<Record<SpendWindow['per'], Period>>;

@@ -7,7 +7,7 @@ import type { Writable } from '../writable.ts';
  * each chunk (NousResearch/hermes-agent PR#35718), or say them again at the end.
  */
 export interface CallArguments {
-  /** Returns what is new. A piece waits while it can be all that was said so far, or more of it. */
+  /** Returns what is new. A piece waits while it can be all that came so far, or more of it. */
   feed(piece: string): string;
   /** Returns what still waits. `isCut` says that more was to come. */
   end(isCut: boolean): string;
@@ -18,8 +18,8 @@ export interface CallArguments {
   /** Returns the beginning of them that was said again, which belongs to others. */
   takeRepeated(): string;
   /** What `feed` and `end` have returned. */
-  readonly told: string;
-  /** Of what is told and what waits, in UTF-16 code units. */
+  readonly emitted: string;
+  /** Of what was emitted and what waits, in UTF-16 code units. */
   readonly length: number;
   /** Whether they are a whole object, which nothing can follow. */
   readonly isWhole: boolean;
@@ -45,39 +45,39 @@ export function createCallArguments(): CallArguments {
     feed(piece) {
       if (piece === '') return '';
       if (isRepeating(piece)) {
-        repeated = (repeated + piece.length) % self.told.length;
+        repeated = (repeated + piece.length) % self.emitted.length;
         return '';
       }
       if (isPlaceholder() && piece.startsWith('{')) waiting = [];
-      if (self.told === '' && waiting.length === 0 && piece === NO_ARGUMENTS) return wait(piece);
+      if (self.emitted === '' && waiting.length === 0 && piece === NO_ARGUMENTS) return wait(piece);
       return isSoFar ? readSoFar(piece) : readPiece(piece);
     },
     end(isCut) {
       if (isPlaceholder()) return '';
       // More would have come to end the object that is around a real piece.
-      return !isCut && isWaitingWhole() ? tellSoFar(waiting.at(-1) ?? '') : tell('');
+      return !isCut && isWaitingWhole() ? emitSoFar(waiting.at(-1) ?? '') : emit('');
     },
     canTake: (piece) => !self.isWhole || piece.trim() === '' || isPlaceholder() || isRepeating(piece),
     repeats: (piece) => isRepeating(piece) || (isPlaceholder() && piece === NO_ARGUMENTS),
     takeRepeated() {
-      const beginning = self.told.slice(0, repeated);
+      const beginning = self.emitted.slice(0, repeated);
       repeated = 0;
       return beginning;
     },
-    told: '',
+    emitted: '',
     length: 0,
     isWhole: false,
     isPlaceholder,
-    canEnd: () => self.isWhole || isWaitingWhole() || objectInString(self.told) !== undefined,
+    canEnd: () => self.isWhole || isWaitingWhole() || objectInString(self.emitted) !== undefined,
   };
   return self;
 
   function isRepeating(piece: string): boolean {
-    return end.reached && self.told.startsWith(piece, repeated);
+    return end.reached && self.emitted.startsWith(piece, repeated);
   }
 
   function isPlaceholder(): boolean {
-    return self.told === '' && waiting.length > 0;
+    return self.emitted === '' && waiting.length > 0;
   }
 
   function isWaitingWhole(): boolean {
@@ -85,47 +85,47 @@ export function createCallArguments(): CallArguments {
   }
 
   function readSoFar(piece: string): string {
-    if (piece.startsWith(self.told)) return tellSoFar(piece);
-    return self.told.startsWith(piece) ? '' : tell(piece);
+    if (piece.startsWith(self.emitted)) return emitSoFar(piece);
+    return self.emitted.startsWith(piece) ? '' : emit(piece);
   }
 
   function readPiece(piece: string): string {
-    const before = waiting.at(-1) ?? self.told;
+    const before = waiting.at(-1) ?? self.emitted;
     // Nearly every piece is shorter than all before it, and is not compared.
     const canBeSoFar = before !== '' && piece.length >= before.length && piece.startsWith(before);
-    if (!canBeSoFar || waiting.length === MAX_WAITING || jsonObjectIn(piece) === 'broken') return tell(piece);
+    if (!canBeSoFar || waiting.length === MAX_WAITING || jsonObjectIn(piece) === 'broken') return emit(piece);
     // Real pieces are valid JSON one after the other, so none is taken for all of them.
-    switch (jsonObjectIn([self.told, ...waiting, piece].join(''))) {
+    switch (jsonObjectIn([self.emitted, ...waiting, piece].join(''))) {
       case 'broken':
         isSoFar = true;
-        return tellSoFar(piece);
+        return emitSoFar(piece);
       case 'begun':
         return wait(piece);
       case 'whole':
-        return tell(piece);
+        return emit(piece);
     }
   }
 
   function wait(piece: string): string {
     waiting.push(piece);
-    self.length = self.told.length + waiting.join('').length;
+    self.length = self.emitted.length + waiting.join('').length;
     self.isWhole = isPlaceholder();
     return '';
   }
 
-  function tellSoFar(all: string): string {
+  function emitSoFar(all: string): string {
     waiting = [];
     repeated = 0;
-    return tell(all.slice(self.told.length));
+    return emit(all.slice(self.emitted.length));
   }
 
-  function tell(piece: string): string {
+  function emit(piece: string): string {
     const isAlone = repeated === 0 && waiting.length === 0;
     const more = isAlone ? piece : self.takeRepeated() + waiting.join('') + piece;
     if (!isAlone) waiting = [];
     end.feed(more);
-    self.told += more;
-    self.length = self.told.length;
+    self.emitted += more;
+    self.length = self.emitted.length;
     self.isWhole = end.reached;
     return more;
   }

@@ -36,7 +36,7 @@ export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): Ca
 type NamedTool = Extract<ToolRef, { name: string }>;
 
 function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallWriter {
-  const place = log.addItem('fc', (id) => ({
+  const position = log.addItem('fc', (id) => ({
     type: 'function_call',
     id,
     call_id: callId,
@@ -51,7 +51,7 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
   function write(delta: string): void {
     if (delta === '') return;
     wrote = true;
-    log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
+    log.emit({ type: 'response.function_call_arguments.delta', ...position, delta });
   }
 
   /** Arguments in a string in a string are known at their end (quarkiverse/quarkus-langchain4j PR#2642). */
@@ -67,10 +67,10 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
       write(objectInString(quoted) ?? quoted);
       // Some backends send "" for a call without arguments, but clients parse the field as JSON.
       if (!wrote && status === 'completed') write('{}');
-      const item = log.itemAt(place, 'function_call');
+      const item = log.itemAt(position, 'function_call');
       const { name, arguments: whole } = item;
-      log.emit({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole });
-      log.closeItem(place, { ...item, status });
+      log.emit({ type: 'response.function_call_arguments.done', ...position, name, arguments: whole });
+      log.closeItem(position, { ...item, status });
     },
   };
 }
@@ -78,7 +78,7 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
 function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWriter {
   const reader = createCustomInputReader();
   const pairs = createPairReader();
-  const place = log.addItem('ctc', (id) => ({
+  const position = log.addItem('ctc', (id) => ({
     type: 'custom_tool_call',
     id,
     call_id: callId,
@@ -88,16 +88,16 @@ function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWr
   }));
 
   function emitText(delta: string): void {
-    if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
+    if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...position, delta });
   }
   return {
     hasItem: true,
     write: (delta) => emitText(pairs.feed(reader.feed(delta))),
     close(status) {
       emitText(pairs.feed(reader.end()) + pairs.end());
-      const item = log.itemAt(place, 'custom_tool_call');
-      log.emit({ type: 'response.custom_tool_call_input.done', ...place, input: item.input });
-      log.closeItem(place, { ...item, status });
+      const item = log.itemAt(position, 'custom_tool_call');
+      log.emit({ type: 'response.custom_tool_call_input.done', ...position, input: item.input });
+      log.closeItem(position, { ...item, status });
     },
   };
 }
@@ -128,8 +128,8 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
         return;
       }
       const prefix = BUILT_IN_PREFIXES[kind];
-      const place = log.addItem(prefix, (id) => ({ ...call, id, call_id: callId, status: 'in_progress' }));
-      log.closeItem(place, { ...call, id: place.item_id, call_id: callId, status });
+      const position = log.addItem(prefix, (id) => ({ ...call, id, call_id: callId, status: 'in_progress' }));
+      log.closeItem(position, { ...call, id: position.item_id, call_id: callId, status });
     },
   };
 }

@@ -145,7 +145,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     beforeCall();
     call.callId = claimCallId(call.backendId);
     call.writer = openCallWriter(tool, call.callId, log);
-    if (call.arguments.told !== '') call.writer.write(call.arguments.told);
+    if (call.arguments.emitted !== '') call.writer.write(call.arguments.emitted);
   }
 
   function claimCallId(backendId: string): CallId {

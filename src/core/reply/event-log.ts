@@ -11,7 +11,7 @@ type Unnumbered = ResponseEvent extends infer Event
     : never
   : never;
 
-export interface ItemPlace {
+export interface ItemPosition {
   readonly item_id: ItemId;
   readonly output_index: number;
 }
@@ -21,9 +21,9 @@ export interface EventLog {
   readonly snapshot: ResponseResource;
   /** Numbers the event in place and folds it into the snapshot. */
   emit(event: Unnumbered): void;
-  addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace;
-  closeItem(place: ItemPlace, item: OutputItem): void;
-  itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }>;
+  addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPosition;
+  closeItem(position: ItemPosition, item: OutputItem): void;
+  itemAt<Type extends OutputItem['type']>(position: ItemPosition, type: Type): Extract<OutputItem, { type: Type }>;
   /** Must be called before something is kept. Throws ApiError when the total is too large. */
   grow(weight: number): void;
   hasRoom(weight: number): boolean;
@@ -39,7 +39,7 @@ const MAX_WEIGHT = 8 * 1024 * 1024;
 export const TEXT_WEIGHT = 2;
 const LARGE_WEIGHT = TEXT_WEIGHT * 256 * 1024;
 /** The weight of an item or a part without its text. */
-export const PLACE_WEIGHT = 4096;
+export const POSITION_WEIGHT = 4096;
 /** The weight of a piece of state without its text. */
 export const DETAIL_WEIGHT = 16;
 
@@ -74,21 +74,24 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
     if (weight > MAX_WEIGHT) throw tooMuch();
   }
 
-  function addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace {
-    grow(PLACE_WEIGHT);
+  function addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPosition {
+    grow(POSITION_WEIGHT);
     const outputIndex = log.snapshot.output.length;
     const id = toItemId(prefix, unique, outputIndex);
     emit({ type: 'response.output_item.added', output_index: outputIndex, item: toItem(id) });
     return { item_id: id, output_index: outputIndex };
   }
 
-  function closeItem(place: ItemPlace, item: OutputItem): void {
-    emit({ type: 'response.output_item.done', output_index: place.output_index, item });
+  function closeItem(position: ItemPosition, item: OutputItem): void {
+    emit({ type: 'response.output_item.done', output_index: position.output_index, item });
   }
 
-  function itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }> {
-    const item = log.snapshot.output[place.output_index];
-    if (item === undefined || !isOfType(item, type)) throw new RangeError(`there is no ${type} at this place`);
+  function itemAt<Type extends OutputItem['type']>(
+    position: ItemPosition,
+    type: Type,
+  ): Extract<OutputItem, { type: Type }> {
+    const item = log.snapshot.output[position.output_index];
+    if (item === undefined || !isOfType(item, type)) throw new RangeError(`there is no ${type} at this position`);
     return item;
   }
 

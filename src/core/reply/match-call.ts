@@ -36,15 +36,15 @@ export function beginCall({ id, choice, index, name }: CallPiece): BackendCall {
   };
 }
 
-type Place = Pick<CallPiece, 'choice' | 'index' | 'id'>;
+type CallPosition = Pick<CallPiece, 'choice' | 'index' | 'id'>;
 
 export interface CallList {
   readonly all: readonly BackendCall[];
   add(call: BackendCall): void;
   /** Lets later pieces at the index of this one find the call, if they find no other there. */
-  addIndex(call: BackendCall, piece: Place): void;
+  addIndex(call: BackendCall, piece: CallPosition): void;
   /** Returns the last call with the index and the id of the piece, where it has them. */
-  findLast(piece: Place): BackendCall | undefined;
+  findLast(piece: CallPosition): BackendCall | undefined;
   findLastNamed(name: string): BackendCall | undefined;
 }
 
@@ -56,7 +56,7 @@ export function createCallList(): CallList {
   const all: BackendCall[] = [];
   const last = new Map<string, BackendCall>();
   const lastNamed = new Map<string, BackendCall>();
-  const keyOf = ({ choice, index, id }: Place): string =>
+  const keyOf = ({ choice, index, id }: CallPosition): string =>
     choice === 0 || index === undefined ? `${index ?? ''}:${id}` : `${choice}/${index}:${id}`;
   return {
     all,
@@ -72,7 +72,7 @@ export function createCallList(): CallList {
       const key = keyOf({ choice, index, id: '' });
       if (!last.has(key) && last.size < MAX_KEYS) last.set(key, call);
     },
-    findLast: (place) => last.get(keyOf(place)),
+    findLast: (position) => last.get(keyOf(position)),
     findLastNamed: (name) => lastNamed.get(name),
   };
 }
@@ -105,7 +105,7 @@ function findAtOtherIndex(calls: CallList, piece: CallPiece): BackendCall | unde
 
 function findInOtherChoice(calls: CallList, { choice, name, arguments: given }: CallPiece): BackendCall | undefined {
   const call = calls.findLastNamed(name);
-  const isSame = given !== '' && call?.arguments.told === given;
+  const isSame = given !== '' && call?.arguments.emitted === given;
   return isSame && call.choice !== choice ? call : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { LogProb, MessagePart, OutputItem, TopLogProb } from '../../contract/types.ts';
 import type { Citations } from './citations.ts';
-import { PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
+import { POSITION_WEIGHT, type EventLog, type ItemPosition } from './event-log.ts';
 import { unreachable } from '../errors.ts';
 import { createPairReader, type PairReader } from '../well-formed.ts';
 
@@ -11,19 +11,19 @@ export interface MessageWriter {
   close(status: OutputItem['status']): void;
 }
 
-interface PartPlace extends ItemPlace {
+interface PartPosition extends ItemPosition {
   readonly content_index: number;
 }
 
 interface OpenPart {
   readonly type: MessagePart['type'];
-  readonly place: PartPlace;
+  readonly position: PartPosition;
   readonly pairs: PairReader;
 }
 
 /** Begins a message. A part begins with the first text for it. */
 export function openMessageWriter(log: EventLog, citations: Citations): MessageWriter {
-  const place = log.addItem('msg', (id) => ({
+  const position = log.addItem('msg', (id) => ({
     type: 'message',
     id,
     status: 'in_progress',
@@ -37,19 +37,19 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
       for (const logprob of logprobs) log.grow(weightOf(logprob));
       const part = partOf('output_text');
       const text = part.pairs.feed(delta);
-      if (text !== '' || delta === '') emitText(part.place, text, logprobs);
+      if (text !== '' || delta === '') emitText(part.position, text, logprobs);
     },
     writeRefusal(delta) {
       const part = partOf('refusal');
-      emitRefusal(part.place, part.pairs.feed(delta));
+      emitRefusal(part.position, part.pairs.feed(delta));
     },
     close(status) {
       closePart();
-      log.closeItem(place, { ...log.itemAt(place, 'message'), status });
+      log.closeItem(position, { ...log.itemAt(position, 'message'), status });
     },
   };
 
-  function emitText({ item_id, output_index, content_index }: PartPlace, delta: string, logprobs: LogProb[]): void {
+  function emitText({ item_id, output_index, content_index }: PartPosition, delta: string, logprobs: LogProb[]): void {
     // This runs for every word. Listed fields and no empty `splice` take a quarter less time.
     log.emit({
       type: 'response.output_text.delta',
@@ -61,50 +61,50 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     });
   }
 
-  function emitRefusal(partPlace: PartPlace, delta: string): void {
-    if (delta !== '') log.emit({ type: 'response.refusal.delta', ...partPlace, delta });
+  function emitRefusal(partPosition: PartPosition, delta: string): void {
+    if (delta !== '') log.emit({ type: 'response.refusal.delta', ...partPosition, delta });
   }
 
   function partOf(type: MessagePart['type']): OpenPart {
     if (open?.type === type) return open;
     closePart();
-    log.grow(PLACE_WEIGHT);
-    const partPlace = { ...place, content_index: log.itemAt(place, 'message').content.length };
+    log.grow(POSITION_WEIGHT);
+    const partPosition = { ...position, content_index: log.itemAt(position, 'message').content.length };
     const part: MessagePart =
       type === 'output_text' ? { type, text: '', annotations: [], logprobs: [] } : { type, refusal: '' };
-    log.emit({ type: 'response.content_part.added', ...partPlace, part });
-    open = { type, place: partPlace, pairs: createPairReader() };
+    log.emit({ type: 'response.content_part.added', ...partPosition, part });
+    open = { type, position: partPosition, pairs: createPairReader() };
     return open;
   }
 
   function closePart(): void {
     if (open === undefined) return;
-    const { type, place: partPlace, pairs } = open;
+    const { type, position: partPosition, pairs } = open;
     open = undefined;
     const rest = pairs.end();
-    if (rest !== '' && type === 'output_text') emitText(partPlace, rest, []);
-    else emitRefusal(partPlace, rest);
-    const part = log.itemAt(place, 'message').content[partPlace.content_index];
+    if (rest !== '' && type === 'output_text') emitText(partPosition, rest, []);
+    else emitRefusal(partPosition, rest);
+    const part = log.itemAt(position, 'message').content[partPosition.content_index];
     if (part === undefined) throw new RangeError('the open part is not in the snapshot');
     switch (part.type) {
       case 'output_text':
-        annotate(part.text, partPlace);
-        log.emit({ type: 'response.output_text.done', ...partPlace, text: part.text, logprobs: part.logprobs });
+        annotate(part.text, partPosition);
+        log.emit({ type: 'response.output_text.done', ...partPosition, text: part.text, logprobs: part.logprobs });
         break;
       case 'refusal':
-        log.emit({ type: 'response.refusal.done', ...partPlace, refusal: part.refusal });
+        log.emit({ type: 'response.refusal.done', ...partPosition, refusal: part.refusal });
         break;
       default:
         unreachable(part);
     }
-    log.emit({ type: 'response.content_part.done', ...partPlace, part });
+    log.emit({ type: 'response.content_part.done', ...partPosition, part });
   }
 
   /** Citations may come before or after their text, so their events follow at its end. */
-  function annotate(text: string, partPlace: PartPlace): void {
+  function annotate(text: string, partPosition: PartPosition): void {
     for (const [index, annotation] of citations.take(text).entries()) {
       const type = 'response.output_text.annotation.added';
-      log.emit({ type, ...partPlace, annotation_index: index, annotation });
+      log.emit({ type, ...partPosition, annotation_index: index, annotation });
     }
   }
 }

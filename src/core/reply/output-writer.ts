@@ -131,15 +131,15 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     },
     writeCompaction(encryptedContent) {
       log.grow(encryptedContent.length);
-      const place = log.addItem('cmp', (id) => ({
+      const position = log.addItem('cmp', (id) => ({
         type: 'compaction',
         id,
         status: 'in_progress',
         encrypted_content: '',
       }));
       // A compaction is complete at once, so it has no other events.
-      const item = log.itemAt(place, 'compaction');
-      log.closeItem(place, { ...item, status: 'completed', encrypted_content: encryptedContent });
+      const item = log.itemAt(position, 'compaction');
+      log.closeItem(position, { ...item, status: 'completed', encrypted_content: encryptedContent });
     },
     setSources: (sources) => citations.setSources(sources),
     release() {
@@ -274,14 +274,14 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     log.grow(result.length);
     leave('completed');
     hasImage = true;
-    const place = log.addItem('ig', (id) => ({
+    const position = log.addItem('ig', (id) => ({
       type: 'image_generation_call',
       id,
       status: 'in_progress',
       result: null,
     }));
-    const item = log.itemAt(place, 'image_generation_call');
-    log.closeItem(place, { ...item, status: 'completed', result, output_format: format });
+    const item = log.itemAt(position, 'image_generation_call');
+    log.closeItem(position, { ...item, status: 'completed', result, output_format: format });
   }
 
   function hasMessage(): boolean {

@@ -1,6 +1,6 @@
 import type { OutputItem, ReasoningItem } from '../../contract/types.ts';
 import type { ReasoningOutput } from '../../contract/settings-types.ts';
-import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
+import { POSITION_WEIGHT, type EventLog } from './event-log.ts';
 import { appendText } from './growing-text.ts';
 import { createPairReader } from '../well-formed.ts';
 
@@ -20,8 +20,8 @@ export interface ReasoningOptions extends ReasoningForm {
 
 /** Begins a reasoning item in the form that the options ask for. */
 export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
-  const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
-  const form = FORMS[reasoningOutput](log, place);
+  const position = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
+  const form = FORMS[reasoningOutput](log, position);
   const pairs = createPairReader();
   let whole = '';
   form.begin();
@@ -36,8 +36,8 @@ export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: Re
       write(pairs.end());
       form.end(whole);
       const sealed = seal();
-      const item: ReasoningItem = { ...log.itemAt(place, 'reasoning'), status };
-      log.closeItem(place, sealed === undefined ? item : { ...item, encrypted_content: sealed });
+      const item: ReasoningItem = { ...log.itemAt(position, 'reasoning'), status };
+      log.closeItem(position, sealed === undefined ? item : { ...item, encrypted_content: sealed });
     },
   };
 }
@@ -56,32 +56,32 @@ const FORMS: {
 } = {
   hidden: () => ({ begin: () => undefined, write: () => undefined, end: () => undefined }),
   summary(log, item) {
-    const place = { ...item, summary_index: 0 };
+    const position = { ...item, summary_index: 0 };
     const toPart = (text: string) => ({ type: 'summary_text', text }) as const;
     return {
       begin() {
-        log.grow(PLACE_WEIGHT);
-        log.emit({ type: 'response.reasoning_summary_part.added', ...place, part: toPart('') });
+        log.grow(POSITION_WEIGHT);
+        log.emit({ type: 'response.reasoning_summary_part.added', ...position, part: toPart('') });
       },
-      write: (delta) => log.emit({ type: 'response.reasoning_summary_text.delta', ...place, delta }),
+      write: (delta) => log.emit({ type: 'response.reasoning_summary_text.delta', ...position, delta }),
       end(whole) {
-        log.emit({ type: 'response.reasoning_summary_text.done', ...place, text: whole });
-        log.emit({ type: 'response.reasoning_summary_part.done', ...place, part: toPart(whole) });
+        log.emit({ type: 'response.reasoning_summary_text.done', ...position, text: whole });
+        log.emit({ type: 'response.reasoning_summary_part.done', ...position, part: toPart(whole) });
       },
     };
   },
   content(log, item) {
-    const place = { ...item, content_index: 0 };
+    const position = { ...item, content_index: 0 };
     const toPart = (text: string) => ({ type: 'reasoning_text', text }) as const;
     return {
       begin() {
-        log.grow(PLACE_WEIGHT);
-        log.emit({ type: 'response.content_part.added', ...place, part: toPart('') });
+        log.grow(POSITION_WEIGHT);
+        log.emit({ type: 'response.content_part.added', ...position, part: toPart('') });
       },
-      write: (delta) => log.emit({ type: 'response.reasoning_text.delta', ...place, delta }),
+      write: (delta) => log.emit({ type: 'response.reasoning_text.delta', ...position, delta }),
       end(whole) {
-        log.emit({ type: 'response.reasoning_text.done', ...place, text: whole });
-        log.emit({ type: 'response.content_part.done', ...place, part: toPart(whole) });
+        log.emit({ type: 'response.reasoning_text.done', ...position, text: whole });
+        log.emit({ type: 'response.content_part.done', ...position, part: toPart(whole) });
       },
     };
   },

@@ -47,13 +47,13 @@ export function createTextReader(): TextReader {
     },
     add(piece) {
       becomePieces();
-      return tell(piece);
+      return emit(piece);
     },
     end() {
       if (waiting === '') return '';
       if (mode === 'pieces') return drop();
       becomePieces();
-      return tell('');
+      return emit('');
     },
     isAll,
   };
@@ -69,7 +69,7 @@ export function createTextReader(): TextReader {
     latest = piece;
     if (growths >= MIN_GROWTHS && agreed >= MIN_AGREED) {
       mode = 'so far';
-      return tellSoFar();
+      return emitSoFar();
     }
     pieces += 1;
     waiting += piece;
@@ -87,39 +87,39 @@ export function createTextReader(): TextReader {
     agreed = 0;
     latest = piece;
     known = piece.length;
-    return tell(piece);
+    return emit(piece);
   }
 
   function readSoFar(piece: string): string {
     if (latest.startsWith(piece)) return '';
     if (!piece.startsWith(latest)) return begin(piece);
     latest = piece;
-    return tellSoFar();
+    return emitSoFar();
   }
 
   function readPiece(piece: string): string {
     const canRepeat = length >= MIN_REPEATED && pieces >= MIN_PIECES && waiting === '';
-    if (!canRepeat || !isAll(piece) || isPower(piece)) return tell(piece);
+    if (!canRepeat || !isAll(piece) || isPower(piece)) return emit(piece);
     waiting = piece;
     return '';
   }
 
   function readWhole(piece: string): string {
     if (mode === 'pieces' || piece.startsWith(latest)) drop();
-    const rest = tell('');
+    const rest = emit('');
     const isLonger = piece.length > length && piece.startsWith(beginning);
-    return isLonger ? rest + tell(piece.slice(length)) : rest;
+    return isLonger ? rest + emit(piece.slice(length)) : rest;
   }
 
   function isAll(text: string): boolean {
     return text.length === length && text.startsWith(beginning);
   }
 
-  function tellSoFar(): string {
+  function emitSoFar(): string {
     const more = latest.slice(known);
     drop();
     known = latest.length;
-    return tell(more);
+    return emit(more);
   }
 
   function drop(): string {
@@ -127,7 +127,7 @@ export function createTextReader(): TextReader {
     return '';
   }
 
-  function tell(piece: string): string {
+  function emit(piece: string): string {
     const more = waiting === '' ? piece : waiting + piece;
     waiting = '';
     pieces += 1;

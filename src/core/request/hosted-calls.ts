@@ -120,9 +120,9 @@ function phraseOf(value: unknown, depth: number): string {
   if (typeof value !== 'object' || value === null || depth === MAX_PHRASE_DEPTH) return '';
   let phrase = '';
   for (const [name, inner] of Object.entries(value)) {
-    const told = phraseOf(inner, depth + 1);
-    if (told === '') continue;
-    phrase = `${phrase}${phrase === '' ? '' : ', '}${name} ${told}`;
+    const inWords = phraseOf(inner, depth + 1);
+    if (inWords === '') continue;
+    phrase = `${phrase}${phrase === '' ? '' : ', '}${name} ${inWords}`;
     if (phrase.length > MAX_BYTES) break;
   }
   return phrase.slice(0, MAX_BYTES);

@@ -44,9 +44,9 @@ export type NoPiece = 'folded' | 'left out';
 
 type ItemType = KnownItem['type'];
 type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
-type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | NoPiece;
+type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, context: ItemContext) => Piece | NoPiece;
 
-export interface ItemPlace {
+export interface ItemContext {
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;
@@ -79,13 +79,13 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     const name = nameTowardsBackend({ kind: 'function', ...nameOf(item) });
     return { kind: 'call', callId: item.call_id, name, arguments: toArguments(item.arguments) };
   },
-  function_call_output: (item, place) =>
-    item.call_id === undefined ? toUserOutput(item, place) : toOutput(item.call_id, item, place),
+  function_call_output: (item, context) =>
+    item.call_id === undefined ? toUserOutput(item, context) : toOutput(item.call_id, item, context),
   custom_tool_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'custom', ...nameOf(item) });
     return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify({ [INPUT_PARAMETER]: item.input }) };
   },
-  custom_tool_call_output: (item, place) => toOutput(item.call_id, item, place),
+  custom_tool_call_output: (item, context) => toOutput(item.call_id, item, context),
   tool_search_call(item, { nameTowardsBackend }) {
     // Without a call id the server did the search, not the client.
     if (item.call_id === undefined) return 'left out';
@@ -108,9 +108,9 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     const name = nameTowardsBackend({ kind: 'local_shell' });
     return { kind: 'call', callId, name, arguments: JSON.stringify(given) };
   },
-  local_shell_call_output(item, place) {
+  local_shell_call_output(item, context) {
     const callId = item.call_id ?? item.id;
-    return callId === undefined ? toUserOutput(item, place) : toOutput(callId, item, place);
+    return callId === undefined ? toUserOutput(item, context) : toOutput(callId, item, context);
   },
   shell_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'shell' });
@@ -172,9 +172,9 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
 };
 
 /** Throws ApiError for items that no chat backend understands and that must not be left out. */
-export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
-  if (isKnown(item)) return convert(item.type, item, place);
-  const hosted = toHostedCall(item, place.forms);
+export function toPiece(item: InputItem, context: ItemContext): Piece | NoPiece {
+  if (isKnown(item)) return convert(item.type, item, context);
+  const hosted = toHostedCall(item, context.forms);
   if (hosted === undefined) return 'left out';
   const { text, media } = hosted;
   const { type }: { readonly type: string } = item;
@@ -184,7 +184,7 @@ export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
 }
 
 /** Whether the model is told of items of this type. Others are left out. */
-export function isToldType(type: string): boolean {
+export function isTranslatedType(type: string): boolean {
   return isKnownType(type) || isHostedCallType(type);
 }
 
@@ -197,8 +197,8 @@ function isKnown(item: InputItem): item is KnownItem {
   return isKnownType(item.type);
 }
 
-function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | NoPiece {
-  return ITEMS[type](item, place);
+function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, context: ItemContext): Piece | NoPiece {
+  return ITEMS[type](item, context);
 }
 
 /** No model needs its thoughts back as readable text, so what is no text is left out. */
@@ -211,7 +211,7 @@ function thoughtsIn(given: unknown): string {
 function toOutput(
   callId: string,
   { output }: { readonly output: string | InputPart[] },
-  { path, forms }: ItemPlace,
+  { path, forms }: ItemContext,
 ): Extract<Piece, { kind: 'output' }> {
   return { kind: 'output', callId, text: textOf(output, '\n'), media: mediaOf(output, `${path}.output`, forms) };
 }
@@ -219,7 +219,7 @@ function toOutput(
 /** Codex Desktop sends outputs without a call id (openai/codex#43296). */
 function toUserOutput(
   { name, output }: Pick<ItemOf<'function_call_output'>, 'name' | 'output'>,
-  { path, forms }: ItemPlace,
+  { path, forms }: ItemContext,
 ): Piece {
   const media = mediaOf(output, `${path}.output`, forms);
   const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;

@@ -1,7 +1,7 @@
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../../contract/types.ts';
 import { toItemId, type UniquePart } from '../ids.ts';
 import { isHostedCallType } from './hosted-calls.ts';
-import { isToldType, type OpenSeal } from './items.ts';
+import { isTranslatedType, type OpenSeal } from './items.ts';
 
 /** The limits count UTF-16 code units. Only whole messages are kept, the newest first. */
 const MAX_KEPT_LENGTH = 64 * 1024;
@@ -116,7 +116,7 @@ function saysSomething(item: InputItem): boolean {
 
 /** Tools and updates hold wherever their items are. */
 function isSilent({ type }: InputItem): boolean {
-  return type === 'additional_tools' || type === 'configuration_update' || !isToldType(type);
+  return type === 'additional_tools' || type === 'configuration_update' || !isTranslatedType(type);
 }
 
 const OF_MODEL = new Set<InputItem['type']>([

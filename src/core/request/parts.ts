@@ -20,7 +20,7 @@ export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'aud
   readonly isAnswered?: boolean;
 }
 
-/** Throws ApiError for parts that the backend has no form for. `path` is their place. */
+/** Throws ApiError for parts that the backend has no form for. `path` is where they stand. */
 export function toUserContent(
   content: string | readonly InputPart[],
   path: string,
@@ -175,7 +175,7 @@ export function mayBePath(base64: string): boolean {
   return length < TOO_LONG_FOR_PATH;
 }
 
-/** Throws ApiError for a URL that the backend may not fetch. `param` is its place. */
+/** Throws ApiError for a URL that the backend may not fetch. `param` is where it stands. */
 export function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
   const fault = urlFault?.(text);
   if (fault !== undefined) throw new ApiError('invalid_request', { param, message: `${param} ${fault}.` });

@@ -11,7 +11,7 @@ import type { ChatMessage, ChatRequest, ChatTool } from '../chat.ts';
 import type { PartForms, UrlFault } from './parts.ts';
 import type { Dialect } from '../dialects.ts';
 import { ApiError } from '../errors.ts';
-import { toPiece, type ItemPlace, type OpenSeal, type Piece } from './items.ts';
+import { toPiece, type ItemContext, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
 import { roundEffort } from './efforts.ts';
 import { toParameters, type Parameters } from './parameters.ts';
@@ -52,8 +52,8 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   const model = options.modelAliases.get(request.model) ?? request.model;
   const origin = { dialect: options.upstreamDialect, model };
   const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
-  const said = [...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces];
-  const messages = toMessages(said, dialect, options.usedFields?.of(origin));
+  const all = [...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces];
+  const messages = toMessages(all, dialect, options.usedFields?.of(origin));
   if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
   const stream = request.stream === true || dialect.streams === 'always';
   const thinking = toThinkingFields(request, tools, dialect);
@@ -105,14 +105,14 @@ function schemaTextOf({ text }: CreateResponse, { schemaForm }: Dialect): readon
   if (text?.format?.type !== 'json_schema' || schemaForm !== 'json_object') return [];
   const { description, schema } = text.format;
   const about = description === undefined ? '' : ` (${description})`;
-  const told = `Answer only with JSON${about}, without a code block, that matches this JSON Schema:\n${JSON.stringify(schema)}`;
-  return [{ kind: 'system', role: 'system', text: told }];
+  const instruction = `Answer only with JSON${about}, without a code block, that matches this JSON Schema:\n${JSON.stringify(schema)}`;
+  return [{ kind: 'system', role: 'system', text: instruction }];
 }
 
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  options: TranslationOptions & Pick<ItemPlace, 'origin'>,
+  options: TranslationOptions & Pick<ItemContext, 'origin'>,
 ): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
   if (typeof request.input === 'string')
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
@@ -137,9 +137,9 @@ function toPieces(
       origin,
     });
     const [part = unreadablePartOf(item)] = lost.splice(0);
-    const untold = piece === 'left out' ? item.type : part;
-    if (untold !== undefined && history === 'reject') throw untoldItem(untold, `input[${index}]`);
-    if (untold !== undefined) dropped.add(untold);
+    const lostType = piece === 'left out' ? item.type : part;
+    if (lostType !== undefined && history === 'reject') throw untranslatable(lostType, `input[${index}]`);
+    if (lostType !== undefined) dropped.add(lostType);
     if (piece === 'left out' || piece === 'folded') continue;
     // "must not be empty" (Moonshot, Anthropic). Perhaps an image was all that it had.
     if (piece.kind === 'user' && piece.content === '') continue;
@@ -171,7 +171,7 @@ function isOutput(item: InputItem): item is InputFunctionCallOutput | InputCusto
   return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
 }
 
-function untoldItem(type: string, path: string): ApiError {
+function untranslatable(type: string, path: string): ApiError {
   return new ApiError('invalid_request', {
     param: path,
     message:

@@ -64,14 +64,14 @@ interface Hosted {
   readonly path: string;
 }
 
-interface ToolPlace {
+interface ToolContext {
   readonly path: string;
   readonly namespace?: string;
 }
 
 type ToOffers<Type extends ClientTool['type']> = (
   tool: Extract<ClientTool, { type: Type }>,
-  place: ToolPlace,
+  context: ToolContext,
 ) => readonly (Offer | Hosted)[];
 
 const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
@@ -94,13 +94,13 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   ],
   namespace({ name, description, tools }, { path }) {
     const offers = tools.flatMap((tool, index) => {
-      const place = { path: `${path}.tools[${index}]`, namespace: name };
+      const context = { path: `${path}.tools[${index}]`, namespace: name };
       // A call has room for only one namespace, so nested ones are not offered.
-      return tool.type === 'namespace' ? [toHosted(tool, place)] : toOffers(tool, place);
+      return tool.type === 'namespace' ? [toHosted(tool, context)] : toOffers(tool, context);
     });
     return description === undefined || description === '' ? offers : describeNamespace(name, description, offers);
   },
-  tool_search: ({ type, execution, description, parameters }, place) =>
+  tool_search: ({ type, execution, description, parameters }, context) =>
     execution === 'client'
       ? [
           {
@@ -112,7 +112,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
             ),
           },
         ]
-      : [toHosted({ type }, place)],
+      : [toHosted({ type }, context)],
   local_shell: () => [
     {
       tool: { kind: 'local_shell' },
@@ -127,7 +127,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
       ),
     },
   ],
-  shell: ({ type, environment }, place) =>
+  shell: ({ type, environment }, context) =>
     environment?.type === undefined || environment.type === 'local'
       ? [
           {
@@ -143,7 +143,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
             ),
           },
         ]
-      : [toHosted({ type }, place)],
+      : [toHosted({ type }, context)],
   apply_patch: () => [
     {
       tool: { kind: 'apply_patch' },
@@ -249,8 +249,8 @@ function createFittingTools({ originals, offeredCount, callable }: ReplyTools) {
     .slice(0, offeredCount)
     .filter(([, tool]) => callable === 'any' || callable.has(toolKey(tool)))
     .map(([name, tool]) => ({ name, tool, parts: partsOf(name) }));
-  return (said: string): ToolRef | undefined => {
-    const name = said.replace(LEAKED, '');
+  return (written: string): ToolRef | undefined => {
+    const name = written.replace(LEAKED, '');
     const parts = partsOf(name);
     const exact = offered.find((one) => one.name === name);
     const same = offered.filter((one) => one.parts.length === parts.length && endsWith(one.parts, parts));
@@ -314,9 +314,9 @@ function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input
   return given;
 }
 
-function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[] {
+function toOffers(tool: ToolParam, context: ToolContext): readonly (Offer | Hosted)[] {
   if (!mayModelCall(tool)) return [];
-  return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
+  return isClientTool(tool) ? offersOf(tool.type, tool, context) : [toHosted(tool, context)];
 }
 
 /** Others are for programs that a server runs, and clients refuse calls of the model. */
@@ -328,12 +328,12 @@ function mayModelCall(tool: ToolParam): boolean {
 function offersOf<Type extends ClientTool['type']>(
   type: Type,
   tool: Extract<ClientTool, { type: Type }>,
-  place: ToolPlace,
+  context: ToolContext,
 ): readonly (Offer | Hosted)[] {
-  return TOOLS[type](tool, place);
+  return TOOLS[type](tool, context);
 }
 
-function toHosted({ type }: ToolParam, { path }: ToolPlace): Hosted {
+function toHosted({ type }: ToolParam, { path }: ToolContext): Hosted {
   return { hosted: type, path };
 }
 

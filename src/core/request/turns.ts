@@ -27,19 +27,19 @@ interface Call {
 
 type CallPiece = Extract<Piece, { kind: 'call' }>;
 
-interface Said {
+interface Output {
   readonly texts: string[];
   readonly refusals: string[];
   readonly reasoning: ReasoningPiece[];
   readonly media: ChatPart[];
 }
 
-interface AssistantTurn extends Said {
+interface AssistantTurn extends Output {
   readonly kind: 'assistant';
   readonly calls: Call[];
   /** What was said behind the last call. */
-  later: Said | undefined;
-  readonly place: number;
+  later: Output | undefined;
+  readonly index: number;
   /** How often the model had been asked before, as far as the history shows. */
   readonly round: number;
   answered: boolean;
@@ -93,10 +93,10 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
         turns.push({ kind: 'message', message: { role: 'user', content: piece.content } });
         break;
       case 'assistant':
-        addSaid(piece);
+        addOutputOf(piece);
         break;
       case 'reasoning':
-        if (piece.text !== '' || piece.state !== undefined) saidNow().reasoning.push(piece);
+        if (piece.text !== '' || piece.state !== undefined) currentOutput().reasoning.push(piece);
         break;
       case 'call':
         addCall(piece);
@@ -131,16 +131,16 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
     turns.push({ kind: 'message', message });
   }
 
-  function addSaid({ text, refusal, media = [] }: AssistantPiece): void {
-    const said = saidNow();
-    if (text !== '') said.texts.push(text);
-    if (refusal !== '') said.refusals.push(refusal);
-    said.media.push(...media);
+  function addOutputOf({ text, refusal, media = [] }: AssistantPiece): void {
+    const output = currentOutput();
+    if (text !== '') output.texts.push(text);
+    if (refusal !== '') output.refusals.push(refusal);
+    output.media.push(...media);
   }
 
-  function saidNow(): Said {
+  function currentOutput(): Output {
     const turn = currentTurn();
-    return turn.calls.length === 0 ? turn : (turn.later ??= nothingSaid());
+    return turn.calls.length === 0 ? turn : (turn.later ??= noOutput());
   }
 
   function currentTurn(): AssistantTurn {
@@ -149,10 +149,10 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
     if (last?.kind === 'message') rounds += 1;
     const turn: AssistantTurn = {
       kind: 'assistant',
-      ...nothingSaid(),
+      ...noOutput(),
       calls: [],
       later: undefined,
-      place: turns.length,
+      index: turns.length,
       round: rounds,
       answered: false,
     };
@@ -192,14 +192,14 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules, usedFie
 
   /** Some clients replay state after the outputs of its calls. The calls show its turn. */
   function moveReasoning(turn: AssistantTurn): void {
-    for (const said of turn.later === undefined ? [turn] : [turn, turn.later])
-      for (const piece of said.reasoning.splice(0)) (turnOf(piece, turn) ?? said).reasoning.push(piece);
+    for (const output of turn.later === undefined ? [turn] : [turn, turn.later])
+      for (const piece of output.reasoning.splice(0)) (turnOf(piece, turn) ?? output).reasoning.push(piece);
   }
 
   function turnOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn | undefined {
     for (const { call_id: callId } of state?.calls ?? []) {
       const turnsWithId = turnsOfCall.get(callId) ?? [];
-      const found = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
+      const found = turnsWithId.findLast(({ index }) => index <= turn.index) ?? turnsWithId[0];
       if (found !== undefined) return found;
     }
     return undefined;
@@ -328,7 +328,7 @@ interface AssistantRules extends TurnRules {
   readonly usedField: ThoughtsForm | undefined;
 }
 
-function nothingSaid(): Said {
+function noOutput(): Output {
   return { texts: [], refusals: [], reasoning: [], media: [] };
 }
 

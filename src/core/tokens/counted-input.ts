@@ -27,8 +27,8 @@ export function countedInputOf(
 }
 
 function textsOf(message: ChatMessage): readonly string[] {
-  const said = wordsOf(message.content);
-  return message.role === 'assistant' ? [...said, ...furtherTextsOf(message)] : said;
+  const texts = wordsOf(message.content);
+  return message.role === 'assistant' ? [...texts, ...furtherTextsOf(message)] : texts;
 }
 
 function wordsOf(content: ChatMessage['content']): readonly string[] {

@@ -8,8 +8,8 @@ export interface InputSize {
   readonly textBytes: number;
   /** Is by what the operator says of the model, else a guess. */
   readonly mediaTokens: number;
-  /** The place of the first part of which nobody can say how many tokens it has. */
-  readonly unsaid?: string;
+  /** The path of the first part of which nobody can say how many tokens it has. */
+  readonly uncounted?: string;
 }
 
 /** Chat templates write the role and some marks around each message. */
@@ -53,10 +53,10 @@ export function inputSizeOf(chat: { readonly [name: string]: unknown } | object,
 interface Sum {
   textBytes: number;
   mediaTokens: number;
-  unsaid?: string;
+  uncounted?: string;
 }
 
-interface Place {
+interface Weighing {
   readonly size: Sum;
   readonly media: ModelMedia | undefined;
   readonly path: string;
@@ -66,18 +66,18 @@ interface Place {
 const LISTS_OF_PARTS = new Set(['content', 'images']);
 
 /** All texts of a message count, because backends differ in the names of its fields. */
-function weighMessage(message: Readonly<Record<string, unknown>>, place: Place): void {
-  const { size } = place;
+function weighMessage(message: Readonly<Record<string, unknown>>, weighing: Weighing): void {
+  const { size } = weighing;
   for (const [name, value] of Object.entries(message)) {
-    const path = `${place.path}.${name}`;
+    const path = `${weighing.path}.${name}`;
     if (name === 'role') size.textBytes += Math.max(0, weightOf(value) - ORDINARY_ROLE_BYTES);
     else if (name === 'tool_call_id') size.textBytes += Math.max(0, weightOf(value) - ORDINARY_CALL_ID_BYTES);
     else if (LISTS_OF_PARTS.has(name) && Array.isArray(value)) {
-      for (const [index, part] of value.entries()) weighPart(part, { ...place, path: `${path}[${index}]` });
+      for (const [index, part] of value.entries()) weighPart(part, { ...weighing, path: `${path}[${index}]` });
     } else {
       size.textBytes += weightOf(value);
       // Go reads the names of fields in any letters.
-      if (typeof value === 'object' && value !== null && LISTS_OF_PARTS.has(foldCase(name))) size.unsaid ??= path;
+      if (typeof value === 'object' && value !== null && LISTS_OF_PARTS.has(foldCase(name))) size.uncounted ??= path;
     }
   }
 }
@@ -100,27 +100,27 @@ const WORD_FIELDS = new Set(['type', 'text', 'refusal', 'thinking', 'signature',
 const FIELDS_BESIDE_DATA = new Set(['type', 'detail', 'filename', 'media_type', 'text']);
 
 /** Some templates write a list of parts as JSON, so that all of it counts. */
-function weighPart(part: unknown, place: Place): void {
-  const { size } = place;
+function weighPart(part: unknown, weighing: Weighing): void {
+  const { size } = weighing;
   if (!isObject(part)) {
     size.textBytes += weightOf(part);
     return;
   }
   size.textBytes += BRACKET;
   for (const [name, value] of Object.entries(part)) {
-    const path = `${place.path}.${name}`;
+    const path = `${weighing.path}.${name}`;
     const kind = Object.hasOwn(MEDIA_FIELDS, name) ? MEDIA_FIELDS[name] : undefined;
     size.textBytes += jsonBytesOf(name) + COLON_AND_COMMA;
     if (kind === undefined) {
       size.textBytes += partBytesOf(value);
-      if (!WORD_FIELDS.has(name) && hasText(value)) size.unsaid ??= path;
+      if (!WORD_FIELDS.has(name) && hasText(value)) size.uncounted ??= path;
     } else if (isObject(value)) {
       size.textBytes += BRACKET;
       for (const [inner, text] of Object.entries(value)) {
         size.textBytes += jsonBytesOf(inner) + COLON_AND_COMMA;
-        weighField(text, { ...place, path: `${path}.${inner}`, kind, name: inner, detail: value['detail'] });
+        weighField(text, { ...weighing, path: `${path}.${inner}`, kind, name: inner, detail: value['detail'] });
       }
-    } else weighField(value, { ...place, path, kind, name: 'data' });
+    } else weighField(value, { ...weighing, path, kind, name: 'data' });
   }
 }
 
@@ -134,7 +134,7 @@ function partBytesOf(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) + QUOTES : jsonBytesOf(value);
 }
 
-interface MediumField extends Place {
+interface MediumField extends Weighing {
   readonly kind: MediumKind;
   readonly name: string;
   readonly detail?: unknown;
@@ -153,7 +153,7 @@ function weighField(value: unknown, { size, media, path, kind, name, detail }: M
   )
     return;
   const tokens = isData ? tokensOfMedium({ kind: kindOf(value, kind), text: value, detail }, media) : undefined;
-  if (tokens === undefined) size.unsaid ??= path;
+  if (tokens === undefined) size.uncounted ??= path;
   size.mediaTokens += tokens ?? guess;
 }
 

@@ -13,11 +13,11 @@ export interface Medium {
 
 /** Returns the most tokens of input that a medium counts by what the operator says; undefined where nobody can say. */
 export function tokensOfMedium({ kind, text, detail }: Medium, media: ModelMedia | undefined): number | undefined {
-  const said = media?.[kind];
-  if (said === undefined) return undefined;
-  const { base_tokens = 0, unit_tokens, max_units = Infinity, low_detail_tokens } = said;
+  const rates = media?.[kind];
+  if (rates === undefined) return undefined;
+  const { base_tokens = 0, unit_tokens, max_units = Infinity, low_detail_tokens } = rates;
   if (detail === 'low' && low_detail_tokens !== undefined) return low_detail_tokens;
-  const units = Math.min(unitsOf(kind, dataOf(text), said) ?? Infinity, max_units);
+  const units = Math.min(unitsOf(kind, dataOf(text), rates) ?? Infinity, max_units);
   return units === Infinity ? undefined : Math.ceil(base_tokens + unit_tokens * units);
 }
 

@@ -47,6 +47,6 @@ function partIndexOf(event: DeltaEvent): number | undefined {
   return 'summary_index' in event ? event.summary_index : undefined;
 }
 
-function beginningOf({ delta: _delta, sequence_number: _number, ...place }: DeltaEvent): string {
-  return `event: ${place.type}\ndata: ${JSON.stringify(place).slice(0, -1)},"delta":`;
+function beginningOf({ delta: _delta, sequence_number: _number, ...head }: DeltaEvent): string {
+  return `event: ${head.type}\ndata: ${JSON.stringify(head).slice(0, -1)},"delta":`;
 }

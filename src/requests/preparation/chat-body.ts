@@ -47,12 +47,12 @@ export function findFields(body: Buffer, dialect?: Dialect): UnderstoodFields {
   return fieldsIn(body, { start: 0, path: '' }, dialect);
 }
 
-interface Place {
+interface ObjectStart {
   readonly start: number;
   readonly path: string;
 }
 
-function fieldsIn(body: Buffer, { start, path }: Place, dialect: Dialect | undefined): UnderstoodFields {
+function fieldsIn(body: Buffer, { start, path }: ObjectStart, dialect: Dialect | undefined): UnderstoodFields {
   const found = new Map<string, Field>();
   const seen = new Set<string>();
   for (const field of fieldsOf(body, start)) {
@@ -69,17 +69,17 @@ function fieldsIn(body: Buffer, { start, path }: Place, dialect: Dialect | undef
   return found;
 }
 
-function checkFieldAt(body: Buffer, field: Field & Place & { readonly name: string }, dialect: Dialect): void {
+function checkFieldAt(body: Buffer, field: Field & ObjectStart & { readonly name: string }, dialect: Dialect): void {
   const { name, path, start } = field;
   const isNull = body[start] === 'n'.charCodeAt(0);
   // Of a field that nobody knows, null says nothing.
   if (!isNull || UNDERSTOOD.has(foldCase(name))) checkField(path, name, dialect);
-  const place = `${path}${name}.`;
-  if (place === 'tools.') checkTools(body, field);
-  else if (place === 'functions.') checkFunctions(body, field);
+  const fieldPath = `${path}${name}.`;
+  if (fieldPath === 'tools.') checkTools(body, field);
+  else if (fieldPath === 'functions.') checkFunctions(body, field);
   else if (!isObjectAt(body, field)) return;
-  else if (place === 'metadata.') checkMetadata(body, field);
-  else if (hasOwnFields(place)) fieldsIn(body, { start, path: place }, dialect);
+  else if (fieldPath === 'metadata.') checkMetadata(body, field);
+  else if (hasOwnFields(fieldPath)) fieldsIn(body, { start, path: fieldPath }, dialect);
 }
 
 /** LiteLLM chooses another deployment by the list `metadata.tags`, where OpenAI has only texts. */

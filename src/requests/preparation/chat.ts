@@ -40,7 +40,7 @@ export function prepareChat(
   const urlFault = chatUrlFaultOf(settings);
   if (urlFault !== undefined) checkUrls(wanted.messages, urlFault);
   const inputSize = inputSizeOf(wanted, models.present?.find(wanted.model, model ?? wanted.model)?.media);
-  if (needsOutputLimit && inputSize.unsaid !== undefined) throw unpricedMedium(inputSize.unsaid);
+  if (needsOutputLimit && inputSize.uncounted !== undefined) throw unpricedMedium(inputSize.uncounted);
   const stream = wanted.stream === true;
   const named = limitOf(wanted);
   // What is reserved bounds what runs.

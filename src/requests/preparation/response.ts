@@ -125,7 +125,7 @@ function prepareResolved(
     : undefined;
   const inputSize = compacted?.inputSize ?? inputSizeOf(translation.chat, media);
   // Of the model that compacts less may be said.
-  if (parsed.needsOutputLimit && inputSize.unsaid !== undefined) throw unpricedMedium('input');
+  if (parsed.needsOutputLimit && inputSize.uncounted !== undefined) throw unpricedMedium('input');
   return {
     endpoint,
     model,
@@ -148,7 +148,7 @@ function prepareResolved(
 }
 
 function isUnpriced(part: ChatPart, media: ModelMedia | undefined): boolean {
-  return inputSizeOf({ messages: [{ content: [part] }] }, media).unsaid !== undefined;
+  return inputSizeOf({ messages: [{ content: [part] }] }, media).uncounted !== undefined;
 }
 
 interface CompactionRouting extends CompactionOptions, MediaOption {

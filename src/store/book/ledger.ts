@@ -34,7 +34,7 @@ export function addCredit(funding: Funding, account: Account, entry: CreditEntry
 
 const END_NOTE = 'held when it was no longer prepaid';
 
-export type LedgerPlace = { readonly beforeSeq: number } | { readonly afterSeq: number };
+export type LedgerCursor = { readonly beforeSeq: number } | { readonly afterSeq: number };
 
 export interface Carry {
   readonly seq: number;

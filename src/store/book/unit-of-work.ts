@@ -98,14 +98,14 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   function addUsage(closed: RecordRow, times: 1 | -1): void {
     const sum = toUsageSum(closed, times);
     // A caller is an HMAC or the id of a key, so it contains no space.
-    const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
-    const earlier = usage.get(place);
-    usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
+    const key = `${sum.startHour} ${sum.caller} ${sum.model}`;
+    const earlier = usage.get(key);
+    usage.set(key, earlier === undefined ? sum : addSums(earlier, sum));
     const { groupId } = closed;
     if (groupId === null) return;
-    const groupPlace = `${groupId} ${place}`;
-    const earlierOfGroup = groupUsage.get(groupPlace);
-    groupUsage.set(groupPlace, earlierOfGroup === undefined ? { ...sum, groupId } : addSums(earlierOfGroup, sum));
+    const groupKey = `${groupId} ${key}`;
+    const earlierOfGroup = groupUsage.get(groupKey);
+    groupUsage.set(groupKey, earlierOfGroup === undefined ? { ...sum, groupId } : addSums(earlierOfGroup, sum));
   }
 
   function write(account: Account): void {

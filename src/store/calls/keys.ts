@@ -13,7 +13,7 @@ import type {
   StoredKey,
 } from '../../core/books/keys.ts';
 import { checkAmount } from '../book/funds.ts';
-import type { LedgerPlace } from '../book/ledger.ts';
+import type { LedgerCursor } from '../book/ledger.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
 import {
   toGroupDraftRow,
@@ -77,7 +77,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number, calen
 
   async function listLedger(accountId: AccountId, query: LedgerQuery): Promise<LedgerPage | undefined> {
     const { limit, beforeSeq = Number.MAX_SAFE_INTEGER, isNet = false } = query;
-    const read = (place: LedgerPlace, count: number) => queue.call(['listLedger', accountId, place, count], LOOKUP);
+    const read = (cursor: LedgerCursor, count: number) => queue.call(['listLedger', accountId, cursor, count], LOOKUP);
     const found = await (isNet ? readNet(read, beforeSeq, limit + 1) : read({ beforeSeq }, limit + 1));
     if (found === null) return undefined;
     const { rows, hasMore } = toPage(found, limit);

@@ -1,5 +1,5 @@
 import type { RequestId } from '../../contract/ids.ts';
-import type { LedgerPlace } from '../book/ledger.ts';
+import type { LedgerCursor } from '../book/ledger.ts';
 import type { LedgerEntry } from '../../core/books/keys.ts';
 
 const STEP = 500;
@@ -9,12 +9,12 @@ interface HoldEntry extends LedgerEntry {
 }
 
 /**
- * Returns the newest entries before a place, without each reservation of a request that is followed by its release.
- * No index finds the two, but they are near each other: it reads on, above the place as well, until each entry has met
+ * Returns the newest entries before a cursor, without each reservation of a request that is followed by its release.
+ * No index finds the two, but they are near each other: it reads on, above the cursor as well, until each entry has met
  * its other half. A half that has none, because its request runs or the other was carried, is returned.
  */
 export async function readNet(
-  read: (place: LedgerPlace, limit: number) => Promise<readonly LedgerEntry[] | null>,
+  read: (cursor: LedgerCursor, limit: number) => Promise<readonly LedgerEntry[] | null>,
   beforeSeq: number,
   limit: number,
 ): Promise<readonly LedgerEntry[] | null> {

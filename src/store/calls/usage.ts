@@ -36,9 +36,9 @@ export async function listUsage(
       signal?.throwIfAborted();
       for (const found of await take()) {
         const row = toUsageRow(found, caller?.[0]);
-        const place = JSON.stringify([row.startMs, row.groupId, row.caller, row.model]);
-        const sum = sums.get(place);
-        sums.set(place, sum === undefined ? row : addSums(sum, row));
+        const key = JSON.stringify([row.startMs, row.groupId, row.caller, row.model]);
+        const sum = sums.get(key);
+        sums.set(key, sum === undefined ? row : addSums(sum, row));
       }
     }
   }

@@ -59,7 +59,7 @@ const INSERT: Statement = {
     INSERT INTO requests (owner, key, group_id, status, ${namesOf(GIVEN_COLUMNS)})
     SELECT $2, (SELECT seq FROM keys WHERE key_id = ${ofDraft('keyId')}),
       (SELECT group_id FROM keys WHERE key_id = ${ofDraft('keyId')}), 'processing', ${listOf(GIVEN_COLUMNS, ofDraft)}
-    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, ordinal) ORDER BY ordinal
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING request_id AS "requestId", seq, key, group_id AS "groupId"`,
 };

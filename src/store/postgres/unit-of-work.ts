@@ -72,7 +72,7 @@ const WRITE_ENTRIES: Statement = {
     INSERT INTO ledger (key, kind, amount_micro, request_id, note, created_at_ms, reference)
     SELECT (e->>'key')::bigint, e->>'kind', (e->>'amountMicro')::bigint, e->>'requestId', e->>'note',
       (e->>'createdAtMs')::bigint, e->>'reference'
-    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, place) ORDER BY place`,
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, ordinal) ORDER BY ordinal`,
 };
 
 const addedTo = (table: string) =>
@@ -98,10 +98,10 @@ const writeSums = (table: string, columns: string, whose: string): Statement => 
     INSERT INTO ${table} (${columns}, model, ${USAGE_COLUMNS})
     SELECT ${columns}, name, ${USAGE_VALUES}
     FROM (
-      SELECT u, place, ${USAGE_KEYS}, ${countedName(table, whose, `u->>'model'`)} AS name
-      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place)
+      SELECT u, ordinal, ${USAGE_KEYS}, ${countedName(table, whose, `u->>'model'`)} AS name
+      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, ordinal)
     ) AS named
-    GROUP BY ${columns}, name ORDER BY bool_and(name <> u->>'model'), min(place)
+    GROUP BY ${columns}, name ORDER BY bool_and(name <> u->>'model'), min(ordinal)
     ON CONFLICT (${columns}, model) DO UPDATE SET ${addedTo(table)}`,
 });
 

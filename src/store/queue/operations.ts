@@ -12,7 +12,7 @@ import type { RateCorrection, RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../../core/books/store.ts';
 import type { ClaimRow, SpendingRow, SpendingStep } from '../rows/alerts.ts';
 import type { CountedRow, PaidRow } from '../book/charges.ts';
-import type { LedgerPlace } from '../book/ledger.ts';
+import type { LedgerCursor } from '../book/ledger.ts';
 import type { Failure } from './failures.ts';
 import type {
   Conflict,
@@ -94,8 +94,8 @@ export interface Operations {
    * RangeError, before anything is written, when the balance would be too large.
    */
   credit(accountId: AccountId, entry: CreditEntry): 'credited' | 'repeated' | null;
-  /** The newest before a place first, or the oldest after one. */
-  listLedger(accountId: AccountId, place: LedgerPlace, limit: number): readonly LedgerEntry[] | null;
+  /** The newest before a cursor first, or the oldest after one. */
+  listLedger(accountId: AccountId, cursor: LedgerCursor, limit: number): readonly LedgerEntry[] | null;
 
   /** PostgreSQL counts by its own clock instead of `nowMs`. */
   takeRate(keyId: KeyId, tokens: number, nowMs: number): CountedRow;

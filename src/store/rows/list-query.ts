@@ -93,9 +93,9 @@ function toSearched(
   { led, bind, collation }: { readonly led: readonly Filter[]; readonly bind: Bind; readonly collation: string },
 ): string {
   const columns = [...led.map(({ column }) => column), 'request_id'].map((column) => column + collation);
-  const place = [...led.map(({ of }) => bind(step[of])), bind(step.before)];
+  const cursor = [...led.map(({ of }) => bind(step[of])), bind(step.before)];
   const bounds = [
-    `(${columns.join(', ')}) < (${place.join(', ')})`,
+    `(${columns.join(', ')}) < (${cursor.join(', ')})`,
     ...led.flatMap(({ condition }) => condition ?? []),
   ];
   return `SELECT * FROM requests WHERE ${bounds.join(' AND ')} ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')}`;

@@ -38,9 +38,9 @@ export function toRows(stats: readonly RequestStats[]): readonly StatsRow[] {
     for (const scope of [caller, ...(groupId === null ? [] : [groupId]), ALL]) {
       for (const per of PERS) {
         const start = startOf(hour, per);
-        const place = JSON.stringify([scope, per, start, model]);
-        const sum = sums.get(place) ?? { scope, per, start, model, counts: new Map<string, number>() };
-        sums.set(place, sum);
+        const key = JSON.stringify([scope, per, start, model]);
+        const sum = sums.get(key) ?? { scope, per, start, model, counts: new Map<string, number>() };
+        sums.set(key, sum);
         addCounts(sum.counts, counts);
       }
     }

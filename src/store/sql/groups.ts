@@ -10,7 +10,7 @@ import { named, type Dialect } from './dialect.ts';
 import { changes, first, fundingOf, rows, send, type SteppedOperations, type Steps } from './steps.ts';
 import { updatesOf } from './updates.ts';
 
-interface Place {
+interface Numbered {
   readonly seq: number;
 }
 
@@ -43,7 +43,7 @@ export function groupOperations(
     findGroups: (groupIds) => rows<GroupRow>(sql.find, ...groupIds.map((id) => ({ id }))),
     *listGroups(limit, after, filter) {
       const afterSeq =
-        after === null ? Number.MIN_SAFE_INTEGER : (yield* first<Place>(sql.findSeq, { id: after }))?.seq;
+        after === null ? Number.MIN_SAFE_INTEGER : (yield* first<Numbered>(sql.findSeq, { id: after }))?.seq;
       return afterSeq === undefined ? null : yield* rows<GroupRow>(sql.list, { ...filter, afterSeq, limit });
     },
     *updateGroup(groupId, change) {
@@ -55,7 +55,7 @@ export function groupOperations(
       const id = { id: groupId };
       if ((yield* first(sql.lock, id)) === undefined) return null;
       if ((yield* first(sql.findMember, id)) !== undefined) return 'has keys';
-      yield* send(sql.noteDeleted, ...(yield* rows<Place>(sql.remove, id)));
+      yield* send(sql.noteDeleted, ...(yield* rows<Numbered>(sql.remove, id)));
       return 'deleted';
     },
   };

@@ -1,5 +1,5 @@
 import type { KeyId } from '../../contract/ids.ts';
-import type { KeyChange, KeyPlace } from '../../core/books/keys.ts';
+import type { KeyChange, KeyNaming } from '../../core/books/keys.ts';
 import {
   CHANGED_COLUMNS,
   DRAFT_COLUMNS,
@@ -28,13 +28,13 @@ export function keyOperations(dialect: Dialect): SteppedOperations<KeyOperation>
   const updates = updatesOf<KeyChange>('keys', 'key_id', CHANGED_COLUMNS);
 
   /** What it finds stays so until the transaction ends. */
-  function* conflictOf(places: readonly (KeyPlace & { readonly keyId: KeyId })[]): Steps<Conflict | undefined> {
-    const named = places.filter(({ name }) => name !== undefined);
+  function* conflictOf(changes: readonly (KeyNaming & { readonly keyId: KeyId })[]): Steps<Conflict | undefined> {
+    const named = changes.filter(({ name }) => name !== undefined);
     if (named.length > 0) {
       yield* rows(sql.lockNames, {});
       if ((yield* rows(sql.findNamed, ...named)).length > 0) return 'name taken';
     }
-    const groupIds = [...new Set(places.flatMap(({ groupId }) => groupId ?? []))];
+    const groupIds = [...new Set(changes.flatMap(({ groupId }) => groupId ?? []))];
     const found = yield* rows(sql.keepGroup, ...groupIds.map((id) => ({ id })));
     return found.length < groupIds.length ? 'no group' : undefined;
   }

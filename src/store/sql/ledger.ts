@@ -22,11 +22,15 @@ export function ledgerOperations(dialect: Dialect): SteppedOperations<'credit' |
       yield* send(seq < 0 ? sql.noteFundedGroup : sql.noteFundedKey, { fundedMicro, atMs: entry.createdAtMs, seq });
       return 'credited';
     },
-    *listLedger(accountId, place, limit) {
+    *listLedger(accountId, cursor, limit) {
       const find = isGroupId(accountId) ? sql.findGroupSeq : sql.findKeySeq;
       const account = yield* first<{ readonly seq: number }>(find, { id: accountId });
       if (account === undefined) return null;
-      return yield* rows<LedgerEntry>('afterSeq' in place ? sql.listAfter : sql.list, { ...account, ...place, limit });
+      return yield* rows<LedgerEntry>('afterSeq' in cursor ? sql.listAfter : sql.list, {
+        ...account,
+        ...cursor,
+        limit,
+      });
     },
   };
 }

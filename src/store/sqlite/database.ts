@@ -54,8 +54,8 @@ const REFUSALS: Readonly<Record<FailureReason, string>> = {
 function open(file: string, migrations: readonly Migration[]): Database {
   const isInMemory = file === ':memory:';
   const isUsual = isInMemory && migrations === MIGRATIONS;
-  const place = (isUsual ? blank : undefined) ?? file;
-  const database = new Sqlite(place, { timeout: BUSY_TIMEOUT_MS, fileMustExist: !isInMemory });
+  const source = (isUsual ? blank : undefined) ?? file;
+  const database = new Sqlite(source, { timeout: BUSY_TIMEOUT_MS, fileMustExist: !isInMemory });
   try {
     const isNew = checkApplication(database);
     // It has no effect after the first page is written. It lets pages be freed without VACUUM.

@@ -102,13 +102,13 @@ async function startOnFile(
   if (fileId === undefined) throw new MovedFile(file);
   const owners = ownersInFiles(file);
   const lock = owners.take();
-  const place = { file, fileId, owner: lock.owner, timeZone };
+  const options = { file, fileId, owner: lock.owner, timeZone };
   try {
     const engine =
       isInline === true
-        ? startInline(place)
+        ? startInline(options)
         : await startThread({
-            engine: place,
+            engine: options,
             onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
             ...(startWorker === undefined ? {} : { startWorker }),
           });

@@ -128,13 +128,13 @@ function listTables(database: Database): readonly SourceTable[] {
 
 function describeTable(database: Database, name: string): SourceTable {
   const found = database
-    .prepare<[string], { name: string; place: number }>(
-      'SELECT name, pk AS place FROM pragma_table_info(?) ORDER BY cid',
+    .prepare<[string], { name: string; position: number }>(
+      'SELECT name, pk AS position FROM pragma_table_info(?) ORDER BY cid',
     )
     .all(name);
   const key = found
-    .filter(({ place }) => place > 0)
-    .sort((one, other) => one.place - other.place)
+    .filter(({ position }) => position > 0)
+    .sort((one, other) => one.position - other.position)
     .map(({ name }) => name);
   return {
     name,

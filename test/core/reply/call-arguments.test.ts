@@ -9,7 +9,7 @@ import { runs } from '../../support/property.ts';
 function told(pieces: readonly string[], isCut = false): string[] {
   const read = createCallArguments();
   const each = [...pieces.map((piece) => read.feed(piece)), read.end(isCut)];
-  expect(each.join('')).to.equal(read.told);
+  expect(each.join('')).to.equal(read.emitted);
   return each;
 }
 

@@ -243,7 +243,7 @@ describe('findCall', () => {
 });
 
 function viewOf(found: BackendCall | undefined): object | undefined {
-  return found && { ...found, arguments: found.arguments.told };
+  return found && { ...found, arguments: found.arguments.emitted };
 }
 
 function argumentsOf(given: string): BackendCall['arguments'] {

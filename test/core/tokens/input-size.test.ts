@@ -262,7 +262,7 @@ describe('the size of an input', () => {
   for (const { name, part, tokens } of said) {
     it(`is as many tokens as the operator says of ${name}`, () => {
       const size = inputSizeOf(ofParts(part), SAID);
-      expect([size.mediaTokens, size.unsaid]).to.deep.equal([tokens, undefined]);
+      expect([size.mediaTokens, size.uncounted]).to.deep.equal([tokens, undefined]);
     });
   }
 
@@ -310,7 +310,7 @@ describe('the size of an input', () => {
   ];
   for (const { chat, media, at } of unsaid) {
     it(`cannot be said for what is at ${at}: ${JSON.stringify(chat).slice(0, 90)}`, () => {
-      expect(inputSizeOf(chat, media).unsaid).to.equal(at);
+      expect(inputSizeOf(chat, media).uncounted).to.equal(at);
     });
   }
 });

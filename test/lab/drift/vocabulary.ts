@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import createResponse from '../../../schemas/create-response.json' with { type: 'json' };
 import eventSchema from '../../../schemas/event.json' with { type: 'json' };
-import { isToldType } from '../../../src/core/request/items.ts';
+import { isTranslatedType } from '../../../src/core/request/items.ts';
 import { fieldsOf, membersOf, typesOf } from './declarations.ts';
 
 export interface Vocabulary {
@@ -60,7 +60,7 @@ export const PACKAGES = {
 /** Returns the names that no table has. */
 export function missingOf({ items, tools, events, parameters }: Vocabulary): Vocabulary {
   return {
-    items: missing(items, (type) => isToldType(type) || LEFT_OUT_ITEMS.has(type)),
+    items: missing(items, (type) => isTranslatedType(type) || LEFT_OUT_ITEMS.has(type)),
     tools: missing(tools, (type) => CLIENT_TOOLS.has(type) || HOSTED_TOOLS.has(type)),
     events: missing(events, (type) => SENT_EVENTS.has(type) || NEVER_SENT.has(type.split('.')[1] ?? '')),
     parameters: missing(

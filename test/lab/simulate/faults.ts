@@ -137,14 +137,14 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'another backend after an answer that has begun',
     file: 'backend/failover.ts',
-    right: 'if (hasBegun || isLeft) return tell(next);',
-    wrong: 'if (isLeft) return tell(next);',
+    right: 'if (hasBegun || isLeft) return returnOrThrow(next);',
+    wrong: 'if (isLeft) return returnOrThrow(next);',
     within: 2000,
   },
   {
     name: 'a later refusal that hides what may have run',
     file: 'backend/failover.ts',
-    right: 'if (failure === undefined || !mayHaveRun(failure.thrown)) failure = toldBy(place, next);',
+    right: 'if (failure === undefined || !mayHaveRun(failure.thrown)) failure = asShownBy(candidate, next);',
     wrong: 'failure = next;',
     within: 5000,
   },

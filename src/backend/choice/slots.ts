@@ -1,7 +1,7 @@
 import type { LastCallers } from './last-callers.ts';
 
-/** The places for requests at one backend, and who has them. */
-export interface Places {
+/** The slots for requests at one backend, and who has them. */
+export interface Slots {
   readonly running: number;
   hasRoom(): boolean;
   /**
@@ -19,7 +19,7 @@ export interface Places {
 const LATELY_MS = 3_600_000;
 
 /** Nobody has one at first. `most` may change; null sets no limit. */
-export function createPlaces(most: () => number | null, asked: LastCallers): Places {
+export function createSlots(most: () => number | null, asked: LastCallers): Slots {
   const byCaller = new Map<string, number>();
   let running = 0;
   const of = (caller: string): number => byCaller.get(caller) ?? 0;
