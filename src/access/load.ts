@@ -54,8 +54,10 @@ export function createLoad(limits: LoadLimits): Load {
   };
 }
 
-const HELD = Symbol('held');
-type Request = IncomingMessage & { [HELD]?: { readonly share: Share; readonly holderNow: () => Holder } | undefined };
+const ALLOCATED = Symbol('allocated');
+type Request = IncomingMessage & {
+  [ALLOCATED]?: { readonly share: Share; readonly holderNow: () => Holder } | undefined;
+};
 
 /** Counts each HTTP request until its reply is over. OPTIONS has no caller, and is only refused. */
 export function limitLoad(load: Load): RequestHandler {
@@ -63,10 +65,10 @@ export function limitLoad(load: Load): RequestHandler {
     if (req.method === 'OPTIONS') return next();
     const holderNow = callerOf(res).holder;
     const share = load.enter(holderNow);
-    req[HELD] = { share, holderNow };
+    req[ALLOCATED] = { share, holderNow };
     onceServed(res, () => {
       share.release();
-      req[HELD] = undefined;
+      req[ALLOCATED] = undefined;
     });
     next();
   };
@@ -74,15 +76,15 @@ export function limitLoad(load: Load): RequestHandler {
 
 /** As `Share.take`, for the body of this request. Does nothing for a request without a share. */
 export function takeBytes(req: Request, bytes: number): void {
-  req[HELD]?.share.take(bytes);
+  req[ALLOCATED]?.share.take(bytes);
 }
 
 /** As `Share.giveBack`, of what `takeBytes` took. */
 export function giveBackBytes(req: Request, bytes: number): void {
-  req[HELD]?.share.giveBack(bytes);
+  req[ALLOCATED]?.share.giveBack(bytes);
 }
 
 /** Returns the name of who holds the share of this request; that of all without a share is empty. */
 export function holderNameOf(req: Request): string {
-  return req[HELD]?.holderNow().name ?? '';
+  return req[ALLOCATED]?.holderNow().name ?? '';
 }

@@ -29,7 +29,7 @@ export interface Share {
   release(): void;
 }
 
-interface Held {
+interface Allocation {
   readonly holderNow: () => Holder;
   holder: Holder;
   amount: number;
@@ -49,8 +49,8 @@ const LOOKS = 4;
  * When less is free, each one that is active has an equal part. Strangers share a quarter.
  */
 export function createShares({ capacity, largest, callerShare }: SharesOptions): Shares {
-  const heldBy = new Map<string, number>();
-  const heldByStrangers = new Set<Held>();
+  const allocatedTo = new Map<string, number>();
+  const ofStrangers = new Set<Allocation>();
   let used = 0;
   let usedByStrangers = 0;
 
@@ -65,67 +65,67 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
       return used;
     },
     open(holderNow) {
-      const held: Held = { holderNow, holder: holderNow(), amount: 0 };
+      const allocation: Allocation = { holderNow, holder: holderNow(), amount: 0 };
       return {
         take(amount) {
-          moveAccepted(held);
-          if (held.holder.isStranger && isTooMuch(held.holder, amount)) moveSomeAccepted();
-          if (isTooMuch(held.holder, amount)) throw overShare();
+          moveAccepted(allocation);
+          if (allocation.holder.isStranger && isTooMuch(allocation.holder, amount)) moveSomeAccepted();
+          if (isTooMuch(allocation.holder, amount)) throw overShare();
           if (used + amount > capacity) throw overloaded();
-          count(held, amount);
+          count(allocation, amount);
         },
-        giveBack: (amount) => count(held, -amount),
-        release: () => count(held, -held.amount),
+        giveBack: (amount) => count(allocation, -amount),
+        release: () => count(allocation, -allocation.amount),
       };
     },
   };
 
   function isTooMuch({ name, isStranger }: Holder, amount: number): boolean {
-    const before = heldBy.get(name) ?? 0;
+    const before = allocatedTo.get(name) ?? 0;
     const limit = Math.min(isStranger ? mostOfNetwork : most, partOf(name, before, capacity - used - amount));
     return before + amount > limit || (isStranger && usedByStrangers + amount > mostOfStrangers);
   }
 
-  function count(held: Held, amount: number): void {
-    const { name, isStranger } = held.holder;
-    held.amount += amount;
+  function count(allocation: Allocation, amount: number): void {
+    const { name, isStranger } = allocation.holder;
+    allocation.amount += amount;
     used += amount;
     if (isStranger) usedByStrangers += amount;
-    if (isStranger && held.amount > 0) heldByStrangers.add(held);
-    else heldByStrangers.delete(held);
-    const now = (heldBy.get(name) ?? 0) + amount;
-    if (now > 0) heldBy.set(name, now);
-    else heldBy.delete(name);
+    if (isStranger && allocation.amount > 0) ofStrangers.add(allocation);
+    else ofStrangers.delete(allocation);
+    const now = (allocatedTo.get(name) ?? 0) + amount;
+    if (now > 0) allocatedTo.set(name, now);
+    else allocatedTo.delete(name);
   }
 
   function moveSomeAccepted(): void {
     let looks = LOOKS;
-    for (const held of heldByStrangers) {
+    for (const allocation of ofStrangers) {
       if (looks-- === 0) return;
       // The others have their turn before it is looked at again.
-      heldByStrangers.delete(held);
-      heldByStrangers.add(held);
-      moveAccepted(held);
+      ofStrangers.delete(allocation);
+      ofStrangers.add(allocation);
+      moveAccepted(allocation);
     }
   }
 
   /** What a stranger took is its own once it is accepted, and room for other strangers. */
-  function moveAccepted(held: Held): void {
-    if (!held.holder.isStranger) return;
-    const holder = held.holderNow();
+  function moveAccepted(allocation: Allocation): void {
+    if (!allocation.holder.isStranger) return;
+    const holder = allocation.holderNow();
     if (holder.isStranger) return;
-    const { amount } = held;
-    count(held, -amount);
-    held.holder = holder;
-    count(held, amount);
+    const { amount } = allocation;
+    count(allocation, -amount);
+    allocation.holder = holder;
+    count(allocation, amount);
   }
 
   /** Returns how much a holder may have when so much is free afterwards. */
-  function partOf(name: string, held: number, free: number): number {
+  function partOf(name: string, owned: number, free: number): number {
     if (free >= capacity * KEPT_FREE) return capacity;
-    if (held === used) return largest;
+    if (owned === used) return largest;
     if (free < capacity * KEPT_FOR_NEWCOMERS) return Math.max(1, capacity * NEWCOMER);
-    const active = heldBy.size + (heldBy.has(name) ? 0 : 1);
+    const active = allocatedTo.size + (allocatedTo.has(name) ? 0 : 1);
     return atLeastLargest(1 / Math.max(2, active));
   }
 }

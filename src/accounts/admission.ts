@@ -31,7 +31,7 @@ export interface Admission {
    */
   admit(key: StoredKey | undefined, ask: Ask): AdmissionTerms;
   /** Counts as a request only. Throws ApiError `model_not_found` or `rate_limit_exceeded`. */
-  admitFree(key: StoredKey | undefined, ask: AskedModel): Promise<RateLimitHeaders>;
+  admitFree(key: StoredKey | undefined, ask: RequestedModel): Promise<RateLimitHeaders>;
   /** Throws ApiError `rate_limit_exceeded`, or `forbidden` if model or cost matter to the key. */
   admitUnmetered(key: StoredKey | undefined): Promise<RateLimitHeaders>;
   offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
@@ -39,12 +39,12 @@ export interface Admission {
 
 type RateLimitHeaders = Readonly<Record<string, string>>;
 
-export interface AskedModel {
+export interface RequestedModel {
   readonly model: string;
   readonly backendModel: string;
 }
 
-export interface Ask extends AskedModel {
+export interface Ask extends RequestedModel {
   readonly estimatedInputTokens: number;
   /** Limits one choice; null when the request names no limit. */
   readonly maxOutputTokens: number | null;
@@ -107,7 +107,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       assertKey(key);
       const inForce = prices.present;
       let price = inForce?.find(ask.model, ask.backendModel);
-      let asked: AskedModel = ask;
+      let requested: RequestedModel = ask;
       checkModel(key, ask, price);
       const expected = expectedOf(ask);
       const { keyId } = key;
@@ -132,13 +132,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
           if (isLimited(key) && lacksTier(other, to.serviceTier)) return false;
           if (hasTokensPerMinute(key) && sumOf(needed) > tokens) return false;
           price = other;
-          asked = { model, backendModel };
+          requested = { model, backendModel };
           return true;
         },
         costOf(usage, answer) {
           if (price === undefined) return null;
           const { model: answeredBy } = answer;
-          const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, asked);
+          const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, requested);
           const costs = [price, other ?? price].map((one) => costOf(one, usage, answer, ask.serviceTier));
           return Math.max(...costs);
         },

@@ -113,8 +113,12 @@ export function createRateLimits({
     const known = refused.get(keyId);
     if (known === undefined) return;
     const ageMs = nowMs() - known.atMs;
-    const wasMoved = known.rates.group?.id !== group?.groupId;
-    if (wasMoved || ageMs < 0 || ageMs >= Math.min(isFinal(known) ? Infinity : REFUSED_FOR_MS, known.rates.resetMs)) {
+    const changedGroup = known.rates.group?.id !== group?.groupId;
+    if (
+      changedGroup ||
+      ageMs < 0 ||
+      ageMs >= Math.min(isFinal(known) ? Infinity : REFUSED_FOR_MS, known.rates.resetMs)
+    ) {
       refused.delete(keyId);
       return;
     }

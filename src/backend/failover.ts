@@ -7,7 +7,7 @@ import { isIn } from './replicas.ts';
 import { blameOf, hasRefused, mayHaveRun, wasNotAsked } from './choice/blame.ts';
 import type { AnswerListener, AskOptions, RelayListener, RelayRequest } from './chat.ts';
 import { canRepeat, type Forwarding, type ForwardListener } from './forward/forward.ts';
-import { askForOutput, relayForOutput } from './held-back.ts';
+import { askForOutput, relayForOutput } from './until-output.ts';
 import type { RelayedRefusal } from './refusal.ts';
 import { withKey } from './request-headers.ts';
 
@@ -82,7 +82,7 @@ export function createFailover(options: FailoverOptions): Failover {
     /** Their answers have failed, which may be the fault of the request. */
     const suspects: { readonly candidate: Try; readonly thrown: unknown }[] = [];
     let tries = 0;
-    let hasMoved = false;
+    let wasRerouted = false;
     let failure: Failure | undefined;
     let last: BackendSpec | undefined;
     const relayFailure = (relayed: Failure | undefined): RelayedRefusal => {
@@ -147,8 +147,8 @@ export function createFailover(options: FailoverOptions): Failover {
           const { id, spec } = candidate;
           tried.add(id);
           // The file may say something else of the backend since the route was chosen.
-          hasMoved ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
-          const sent = hasMoved ? await moveTo(candidate, asking) : first;
+          wasRerouted ||= !isIn(route.alike, spec) || spec.upstreamDialect !== route.upstreamDialect;
+          const sent = wasRerouted ? await rerouteTo(candidate, asking) : first;
           if (sent !== undefined) return { candidate, sent };
         }
       } catch (thrown) {
@@ -175,7 +175,7 @@ export function createFailover(options: FailoverOptions): Failover {
         };
         // Before its first chunk an answer has not begun in any case.
         if (isAlone || policy().failover === 'safe') await chat.ask(sent, given, watched);
-        else await askForOutput(watched, (held) => chat.ask(sent, given, held));
+        else await askForOutput(watched, (buffering) => chat.ask(sent, given, buffering));
         return undefined;
       });
     },
@@ -189,8 +189,8 @@ export function createFailover(options: FailoverOptions): Failover {
           take: (read) => listener.take(read),
         };
         if (isAlone) return chat.relay(sent, given, watched);
-        const hold = { holdsChunks: policy().failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
-        return relayForOutput(watched, hold, (held) => chat.relay(sent, given, held));
+        const limits = { buffersChunks: policy().failover === 'any', timeoutMs: options.headerHoldMs, nowMs };
+        return relayForOutput(watched, limits, (buffering) => chat.relay(sent, given, buffering));
       }),
     forward(forwarding, asking, listener) {
       // Each try adds some listeners.
@@ -254,7 +254,7 @@ function returnOrThrow(failure: Failure | undefined): RelayedRefusal {
 }
 
 /** Makes the request again. Returns undefined, and gives the slot back, if it cannot go there. */
-async function moveTo<Sent>(candidate: Try, { reroute, signal }: RoutedAskOptions<Sent>): Promise<Sent | undefined> {
+async function rerouteTo<Sent>(candidate: Try, { reroute, signal }: RoutedAskOptions<Sent>): Promise<Sent | undefined> {
   try {
     const sent = await reroute?.(candidate.spec);
     signal.throwIfAborted();

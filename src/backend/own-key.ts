@@ -45,18 +45,18 @@ export function createKeyFilter(secrets: readonly string[]): ByteFilter | undefi
   const keys = secrets.filter(isSafe).map((secret) => Buffer.from(secret));
   if (keys.length === 0) return undefined;
   /** It may be the beginning of a secret. */
-  let held = NO_BYTES;
+  let buffered = NO_BYTES;
 
   return {
     feed(bytes) {
-      const all = held.length === 0 ? bufferOf(bytes) : Buffer.concat([held, bytes]);
+      const all = buffered.length === 0 ? bufferOf(bytes) : Buffer.concat([buffered, bytes]);
       for (const key of keys) hide(all, key);
       // No secret has a line end, and nearly every read of a stream ends with one.
       const end = all.at(-1) === LF ? all.length : Math.min(...keys.map((key) => beginningIn(all, key)));
-      held = all.subarray(end);
+      buffered = all.subarray(end);
       return all.subarray(0, end);
     },
-    end: () => held,
+    end: () => buffered,
   };
 }
 

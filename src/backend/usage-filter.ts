@@ -12,7 +12,7 @@ const FIRST_BYTES = new Set<number | undefined>(Buffer.from('deir:\xef', 'latin1
  * Removes the chunk with usage for a client that did not ask for it. Holds back at most one event.
  */
 export function createUsageFilter(): ByteFilter {
-  let held = NO_BYTES;
+  let buffered = NO_BYTES;
   let inEvent = false;
   let passing = false;
   let atLineStart = true;
@@ -23,11 +23,11 @@ export function createUsageFilter(): ByteFilter {
     feed(bytes) {
       // Nearly every read takes this path, and the native search costs a tenth of the loop below.
       if (!inEvent && !afterCr && hasNothingToHide(bytes)) return bytes;
-      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+      const all = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
       const kept: Uint8Array[] = [];
       let from = 0;
       let start = 0;
-      for (let at = held.length; at < all.length; at++) {
+      for (let at = buffered.length; at < all.length; at++) {
         const byte = all[at];
         if (byte === LF && afterCr) {
           afterCr = false;
@@ -48,7 +48,7 @@ export function createUsageFilter(): ByteFilter {
       }
       if (all.length - start > MAX_HELD_BYTES) passing = true;
       const until = inEvent && passing ? all.length : start;
-      held = all.subarray(until);
+      buffered = all.subarray(until);
       kept.push(all.subarray(from, until));
       return kept.length === 1 ? (kept[0] ?? NO_BYTES) : Buffer.concat(kept);
 
@@ -64,7 +64,7 @@ export function createUsageFilter(): ByteFilter {
         passing = false;
       }
     },
-    end: () => (isUsageChunk(held) ? commentsOf(held) : held),
+    end: () => (isUsageChunk(buffered) ? commentsOf(buffered) : buffered),
   };
 }
 

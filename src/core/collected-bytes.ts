@@ -38,12 +38,12 @@ export function collectBytes(expectedBytes = 0): Collected {
   function add(piece: Buffer): void {
     const before = length;
     length += piece.length;
-    if (whole === undefined) hold(piece);
+    if (whole === undefined) keep(piece);
     else {
       piece.copy(whole, before);
       freeBytes(piece);
     }
-    if (whole !== undefined) copyHeld(whole, 1);
+    if (whole !== undefined) copyPieces(whole, 1);
     else if (expectedBytes > LARGE_BYTES && length >= expectedBytes * COME) {
       endSlab();
       whole = Buffer.allocUnsafeSlow(expectedBytes);
@@ -51,7 +51,7 @@ export function collectBytes(expectedBytes = 0): Collected {
   }
 
   /** Nothing is copied of a body that comes at once. */
-  function hold(piece: Buffer): void {
+  function keep(piece: Buffer): void {
     if (length === piece.length || piece.length >= SMALL_BYTES) {
       endSlab();
       pieces.push(piece);
@@ -71,10 +71,10 @@ export function collectBytes(expectedBytes = 0): Collected {
     slabBytes = 0;
   }
 
-  function copyHeld(to: Buffer, count: number): void {
-    for (const held of pieces.splice(0, count)) {
-      copied += held.copy(to, copied);
-      freeBytes(held);
+  function copyPieces(to: Buffer, count: number): void {
+    for (const kept of pieces.splice(0, count)) {
+      copied += kept.copy(to, copied);
+      freeBytes(kept);
     }
   }
 
@@ -84,11 +84,11 @@ export function collectBytes(expectedBytes = 0): Collected {
     whole() {
       endSlab();
       if (whole === undefined) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
-      copyHeld(whole, pieces.length);
+      copyPieces(whole, pieces.length);
       return whole;
     },
     drop() {
-      for (const held of pieces.splice(0)) freeBytes(held);
+      for (const kept of pieces.splice(0)) freeBytes(kept);
       if (whole !== undefined) freeBytes(whole);
     },
   };

@@ -7,17 +7,17 @@ export interface PairReader {
 
 /** Strict JSON readers refuse a delta with half of a surrogate pair, so no delta has one. */
 export function createPairReader(): PairReader {
-  let held = '';
+  let pending = '';
   return {
     feed(text) {
-      const whole = held + text;
+      const whole = pending + text;
       const endsInHalf = isHighSurrogate(whole.charCodeAt(whole.length - 1));
-      held = endsInHalf ? whole.slice(-1) : '';
+      pending = endsInHalf ? whole.slice(-1) : '';
       return (endsInHalf ? whole.slice(0, -1) : whole).toWellFormed();
     },
     end() {
-      const rest = held.toWellFormed();
-      held = '';
+      const rest = pending.toWellFormed();
+      pending = '';
       return rest;
     },
   };

@@ -54,7 +54,7 @@ interface Turn {
   readonly atMs: number;
   readonly sent: PromptChain;
   readonly client: ClientPrompt | undefined;
-  readonly askedModel: string;
+  readonly requestedModel: string;
   readonly model: string;
   /** What the settings and the backend make of a request. */
   readonly stamp: string;
@@ -149,7 +149,7 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
             atMs: nowMs(),
             sent: sent.chain,
             client: client?.prompt,
-            askedModel: plan.model,
+            requestedModel: plan.model,
             model,
             stamp,
             backend,
@@ -157,13 +157,13 @@ export function createPromptTurns(options: PromptTurnsOptions): PromptTurns {
           };
           const others = turnsNow().filter((one) => one !== earlier);
           remember(caller, key.name, [turn, ...others].slice(0, MAX_BRANCHES));
-          if (earlier === undefined) return { turn: { turn: 'first' }, reachableTokens: 0, hasMoved: false };
+          if (earlier === undefined) return { turn: { turn: 'first' }, reachableTokens: 0, changedBackend: false };
           const how = howItGoesOn(turn, earlier, read, {
             isCompacted: plan.compaction !== undefined,
             isContinued: continues !== undefined || plan.continues !== undefined,
           });
           const reachableTokens = how.turn === 'extended' ? Math.min(earlier.inputTokens, inputTokens) : 0;
-          return { turn: how, reachableTokens, hasMoved: reachableTokens > 0 && earlier.backend !== backend };
+          return { turn: how, reachableTokens, changedBackend: reachableTokens > 0 && earlier.backend !== backend };
         },
       };
     },
@@ -198,7 +198,7 @@ function howItGoesOn(
   { isCompacted, isContinued }: Exempt,
 ): PromptTurn {
   if (turn.model !== earlier.model) {
-    return { turn: 'broken', at: 'model', by: turn.askedModel === earlier.askedModel ? 'settings' : 'client' };
+    return { turn: 'broken', at: 'model', by: turn.requestedModel === earlier.requestedModel ? 'settings' : 'client' };
   }
   const { difference } = sent;
   if (difference === undefined) return { turn: 'extended' };

@@ -51,7 +51,7 @@ export interface PromptReading {
   /** So many tokens of the input a backend had read in the turn before, with the same words before them. */
   readonly reachableTokens: number;
   /** Whether another backend had. */
-  readonly hasMoved: boolean;
+  readonly changedBackend: boolean;
 }
 
 /** The head of a reply. Its headers can be set until it has begun. */

@@ -79,11 +79,11 @@ function countTurn(
 ): void {
   if (usage === null) return;
   const { cached_tokens: cached } = usage.input_tokens_details;
-  const { turn, reachableTokens = 0, hasMoved = false } = prompt ?? {};
+  const { turn, reachableTokens = 0, changedBackend = false } = prompt ?? {};
   backendTokens.inc({ backend, kind: 'input' }, usage.input_tokens);
   backendTokens.inc({ backend, kind: 'cached' }, cached);
   backendTokens.inc({ backend, kind: 'reachable' }, reachableTokens);
-  if (hasMoved) moved.inc({ backend });
+  if (changedBackend) moved.inc({ backend });
   if (turn === undefined) return;
   const isUnread = cached === 0 && reachableTokens >= MIN_CACHED;
   // The number of the message would be a series of its own.

@@ -99,7 +99,7 @@ function inputOf({ usage, prompt, savedMicro, upstream }: RequestFacts): Counts 
     [nameOfInput('input', upstream), usage.input_tokens],
     [nameOfInput('cached', upstream), usage.input_tokens_details.cached_tokens],
     [nameOfInput('reachable', upstream), prompt?.reachableTokens ?? 0],
-    [nameOfInput('moved', upstream), prompt?.hasMoved === true ? 1 : 0],
+    [nameOfInput('moved', upstream), prompt?.changedBackend === true ? 1 : 0],
     [nameOfInput('saved', upstream), savedMicro ?? 0],
   ];
   return counts.filter(([, count]) => count > 0);

@@ -102,7 +102,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   }, options.keepaliveCommentMs);
 
   let stopWatching: (() => void) | undefined;
-  const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, hold, afterRead: watchHalfRead });
+  const frames = readFrames({ ws, socket, maxBytes: options.maxBodyBytes, takeBytes, afterRead: watchHalfRead });
   const stopStallWatch = watchStall(
     () => socket,
     options.clientStallMs,
@@ -132,7 +132,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   };
 
   /** Counts what comes in load, like a body that arrives. */
-  function hold(bytes: number): boolean {
+  function takeBytes(bytes: number): boolean {
     if (!isOpen()) return false;
     try {
       reading.take(bytes);
@@ -307,7 +307,7 @@ function readFrames({
   afterRead,
   ...options
 }: Pick<Opened, 'ws' | 'socket'> &
-  Pick<FrameReaderOptions, 'maxBytes' | 'hold'> & { readonly afterRead: (bytes: number) => void }): FrameReader {
+  Pick<FrameReaderOptions, 'maxBytes' | 'takeBytes'> & { readonly afterRead: (bytes: number) => void }): FrameReader {
   const listeners = socket.listeners('data');
   const pass = (bytes: Buffer): void => {
     for (const listener of listeners) Reflect.apply(listener, socket, [bytes]);

@@ -10,7 +10,7 @@ export interface FrameReaderOptions {
   /** Limits one message. */
   readonly maxBytes: number;
   /** Takes room for bytes that are collected. Returns whether there is any; else nothing more is read. */
-  readonly hold: (bytes: number) => boolean;
+  readonly takeBytes: (bytes: number) => boolean;
   /** Is how `ws` reads. It tells of a message before it returns. */
   readonly pass: (bytes: Buffer) => void;
   /** Whether the connection takes no further message now. Then the rest waits for `resume`. */
@@ -61,7 +61,7 @@ interface Message {
 const NOTHING = Buffer.alloc(0);
 
 /** Returns a reader of the frames of one client. */
-export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderOptions): FrameReader {
+export function openFrameReader({ maxBytes, takeBytes, pass, isPaused }: FrameReaderOptions): FrameReader {
   /** The first bytes of a header, or all that has come since the pause. */
   let unread: Buffer = NOTHING;
   /** What is left of a frame that goes to `ws`. */
@@ -143,7 +143,7 @@ export function openFrameReader({ maxBytes, hold, pass, isPaused }: FrameReaderO
   function collect(frame: Arriving, bytes: Buffer): number {
     const payload = bytes.subarray(0, frame.payloadBytes - frame.readBytes);
     const { length } = payload;
-    if (collected === undefined || !hold(length)) {
+    if (collected === undefined || !takeBytes(length)) {
       stop();
       return bytes.length;
     }

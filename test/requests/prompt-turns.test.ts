@@ -121,12 +121,12 @@ describe('the turns of a conversation', () => {
   it('knows what a backend could have read from its cache, and whether it was another one', () => {
     ask({ messages: FIRST, usage: { ...USAGE, input_tokens: 2000 } });
     const usage = { ...USAGE, input_tokens: 3000 };
-    expect(ask({ messages: SECOND, usage })).to.include({ reachableTokens: 2000, hasMoved: false });
+    expect(ask({ messages: SECOND, usage })).to.include({ reachableTokens: 2000, changedBackend: false });
     const third = [...SECOND, assistant('I see.'), user('Write.')];
-    expect(ask({ messages: third, usage, backend: 'b' })).to.include({ reachableTokens: 3000, hasMoved: true });
+    expect(ask({ messages: third, usage, backend: 'b' })).to.include({ reachableTokens: 3000, changedBackend: true });
     const elsewhere = { messages: third, usage, backend: 'b', address: '10.0.0.2' };
-    expect(ask(elsewhere)).to.include({ reachableTokens: 3000, hasMoved: true });
-    expect(ask(elsewhere)).to.include({ hasMoved: false });
+    expect(ask(elsewhere)).to.include({ reachableTokens: 3000, changedBackend: true });
+    expect(ask(elsewhere)).to.include({ changedBackend: false });
   });
 
   it('is forgotten after an hour, and belongs to its caller', () => {

@@ -66,7 +66,7 @@ describe('the line of a request', () => {
       facts.prompt = {
         turn: { turn: 'broken', at: 'tools', by: 'client' },
         reachableTokens: 0,
-        hasMoved: false,
+        changedBackend: false,
       };
       facts.firstOutputAtMs = facts.startedAtMs + 5.4;
       res.json({ ok: true });

@@ -142,7 +142,7 @@ describe('createMetrics', () => {
     });
   });
 
-  const TURN = { reachableTokens: 0, hasMoved: false };
+  const TURN = { reachableTokens: 0, changedBackend: false };
   for (const { prompt, cached, counted } of [
     { prompt: { turn: { turn: 'first' } }, cached: 0, counted: { turn: 'first', at: '', by: '' } },
     { prompt: { turn: { turn: 'extended' } }, cached: 60, counted: { turn: 'extended', at: '', by: '' } },
@@ -166,8 +166,8 @@ describe('createMetrics', () => {
   }
 
   it('counts what each backend had in its cache beside what it could have, and turns that were elsewhere before', async () => {
-    tell({ upstream: 'a', prompt: { turn: { turn: 'extended' }, reachableTokens: 80, hasMoved: false } });
-    tell({ upstream: 'b', prompt: { turn: { turn: 'extended' }, reachableTokens: 90, hasMoved: true } });
+    tell({ upstream: 'a', prompt: { turn: { turn: 'extended' }, reachableTokens: 80, changedBackend: false } });
+    tell({ upstream: 'b', prompt: { turn: { turn: 'extended' }, reachableTokens: 90, changedBackend: true } });
     // Of the only backend, whose prompt was too long to be compared.
     tell({ upstream: undefined, prompt: undefined });
     const families = await scrape();

@@ -78,7 +78,7 @@ describe('the observer that counts for statistics', () => {
 
   it('adds up the input of each of several backends, also where the answer was cut', async () => {
     const usage = { ...USAGE, input_tokens: 1000, input_tokens_details: { cached_tokens: 640, cache_write_tokens: 0 } };
-    const prompt = { turn: { turn: 'extended' }, reachableTokens: 900, hasMoved: true } as const;
+    const prompt = { turn: { turn: 'extended' }, reachableTokens: 900, changedBackend: true } as const;
     end({ ...ANSWERED, usage, prompt });
     const [[, ofOnly]] = (await counted()) as [[string, object]];
     expect(ofOnly).to.deep.equal({ [nameOfTime('duration', 3000)]: 1 });

@@ -43,7 +43,7 @@ describe('the reader of frames', () => {
     let heldBytes = 0;
     const reader = openFrameReader({
       maxBytes,
-      hold(bytes) {
+      takeBytes(bytes) {
         heldBytes += bytes;
         return heldBytes <= room;
       },
@@ -90,7 +90,7 @@ describe('the reader of frames', () => {
     const passed: Buffer[] = [];
     const reader = openFrameReader({
       maxBytes: 10,
-      hold: () => false,
+      takeBytes: () => false,
       pass: (bytes) => void passed.push(bytes),
       isPaused: () => false,
     });
@@ -103,7 +103,7 @@ describe('the reader of frames', () => {
     const passed: Buffer[] = [];
     const reader = openFrameReader({
       maxBytes: 10,
-      hold: () => false,
+      takeBytes: () => false,
       pass: (bytes) => void passed.push(bytes),
       isPaused: () => passed.length % 2 === 1,
     });

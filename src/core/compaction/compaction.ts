@@ -77,8 +77,8 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
     stream: true,
   };
   const settled = settle(asked, models.present?.find(model, modelAliases.get(model) ?? model)).request;
-  const held = { tool_choice: 'none', max_output_tokens: compactionMaxOutputTokens } as const;
-  const { chat } = toChatRequest({ ...settled, ...held }, options);
+  const fixed = { tool_choice: 'none', max_output_tokens: compactionMaxOutputTokens } as const;
+  const { chat } = toChatRequest({ ...settled, ...fixed }, options);
   const { toolChoice } = options.dialect;
   if (compactionModel === null && (toolChoice === 'allowed' || toolChoice === 'named')) return chat;
   // The tools were needed to name the calls of the history.

@@ -49,7 +49,10 @@ export interface Prices extends PriceFinder {
   readonly timeZone: string;
   readonly modelCount: number;
   /** Returns the price of the model that an answer names, if it is another one than was asked for. */
-  findAnswered(answeredBy: string, asked: { readonly model: string; readonly backendModel: string }): Price | undefined;
+  findAnswered(
+    answeredBy: string,
+    requested: { readonly model: string; readonly backendModel: string },
+  ): Price | undefined;
 }
 
 export interface TokenCounts {
@@ -82,7 +85,7 @@ export function costOf(
   price: Price,
   usage: Usage,
   { pricedBy }: Pick<Reported, 'pricedBy'> = {},
-  asked?: string,
+  requested?: string,
 ): number {
   const counts = {
     inputTokens: usage.input_tokens,
@@ -91,7 +94,7 @@ export function costOf(
     outputTokens: usage.output_tokens,
     ...pricedBy,
   };
-  const names = pricedBy?.serviceTier === undefined ? ['default', asked] : [pricedBy.serviceTier];
+  const names = pricedBy?.serviceTier === undefined ? ['default', requested] : [pricedBy.serviceTier];
   return Math.max(...names.map((name) => costOfTokens(price, counts, serviceTierOf(name))));
 }
 
@@ -144,8 +147,13 @@ export function holdOf(price: Price, { hasMedia = false, serviceTier, ...expecte
 }
 
 /** The project of the operator decides about `auto`, and a tier that is full may be left for the default one. */
-function mayApply({ serviceTier }: Tier, asked: string | undefined): boolean {
-  return asked === undefined || asked === 'auto' || serviceTier === 'default' || serviceTier === serviceTierOf(asked);
+function mayApply({ serviceTier }: Tier, requested: string | undefined): boolean {
+  return (
+    requested === undefined ||
+    requested === 'auto' ||
+    serviceTier === 'default' ||
+    serviceTier === serviceTierOf(requested)
+  );
 }
 
 /** Other names of two tiers in requests, answers and price lists: those of OpenAI and Groq. */
@@ -162,8 +170,8 @@ export function serviceTierOf(name = 'default'): string {
 }
 
 /** Returns whether nobody says what this service tier costs. Flex never costs more than the default. */
-export function lacksTier(price: Price | undefined, asked: string | undefined): boolean {
-  const name = serviceTierOf(asked);
+export function lacksTier(price: Price | undefined, requested: string | undefined): boolean {
+  const name = serviceTierOf(requested);
   return name !== 'default' && name !== 'flex' && price?.some(({ serviceTier }) => serviceTier === name) !== true;
 }
 
@@ -219,8 +227,8 @@ export function createPrices(table: PriceTable): Prices {
   // Every request of a managed key asks, before and after it, and all patterns are tried with each name.
   const findSimilarTo = remembering((model, backendModel) => findSimilar([model, backendModel], 0), MAX_REMEMBERED);
   // The pattern `*` says nothing of the model that answered.
-  const findSimilarAnswer = remembering((answeredBy, asked) => {
-    return plainNameOf(answeredBy) === plainNameOf(asked) ? undefined : findSimilar([answeredBy], 1);
+  const findSimilarAnswer = remembering((answeredBy, requested) => {
+    return plainNameOf(answeredBy) === plainNameOf(requested) ? undefined : findSimilar([answeredBy], 1);
   }, MAX_REMEMBERED);
 
   return {

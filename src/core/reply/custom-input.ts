@@ -16,11 +16,11 @@ export const INPUT_PARAMETER = 'input';
 export const MAX_ARGUMENTS = 1024 * 1024;
 
 type State =
-  | { readonly kind: 'start'; readonly held: string }
+  | { readonly kind: 'start'; readonly buffered: string }
   /** `held` is an incomplete escape, or half a surrogate pair. */
-  | { readonly kind: 'string'; readonly held: string }
+  | { readonly kind: 'string'; readonly buffered: string }
   | { readonly kind: 'after' }
-  | { readonly kind: 'other'; readonly held: string };
+  | { readonly kind: 'other'; readonly buffered: string };
 
 /** In UTF-16 code units. A longer opening is read as a whole at the end. */
 const MAX_OPENING = 256;
@@ -32,35 +32,35 @@ const OPENING_SO_FAR = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?
  * write bare text or another name, so their input is found only at the end.
  */
 export function createCustomInputReader(): CustomInputReader {
-  let state: State = { kind: 'start', held: '' };
+  let state: State = { kind: 'start', buffered: '' };
 
   return {
     feed(piece) {
       switch (state.kind) {
         case 'start':
-          return start(state.held + piece);
+          return start(state.buffered + piece);
         case 'string':
-          return read(state.held + piece);
+          return read(state.buffered + piece);
         case 'after':
           return '';
         case 'other':
-          state = { kind: 'other', held: state.held + piece };
+          state = { kind: 'other', buffered: state.buffered + piece };
           return '';
       }
     },
     end() {
       const last = state;
       state = { kind: 'after' };
-      if (last.kind === 'start' || last.kind === 'other') return textOfWhole(last.held);
+      if (last.kind === 'start' || last.kind === 'other') return textOfWhole(last.buffered);
       // Half a surrogate pair is part of the text; half an escape is not.
-      return last.kind === 'string' && !last.held.includes('\\') ? last.held : '';
+      return last.kind === 'string' && !last.buffered.includes('\\') ? last.buffered : '';
     },
   };
 
   function start(text: string): string {
     const opening = OPENING.exec(text.slice(0, MAX_OPENING));
     if (opening !== null) return read(text.slice(opening[0].length));
-    state = { kind: text.length < MAX_OPENING && OPENING_SO_FAR.test(text) ? 'start' : 'other', held: text };
+    state = { kind: text.length < MAX_OPENING && OPENING_SO_FAR.test(text) ? 'start' : 'other', buffered: text };
     return '';
   }
 
@@ -72,7 +72,7 @@ export function createCustomInputReader(): CustomInputReader {
     }
     const ready = unescape(text.slice(0, end.at));
     const pairs = ready.length - (isHighSurrogate(ready.charCodeAt(ready.length - 1)) ? 1 : 0);
-    state = { kind: 'string', held: ready.slice(pairs) + text.slice(end.at) };
+    state = { kind: 'string', buffered: ready.slice(pairs) + text.slice(end.at) };
     return ready.slice(0, pairs);
   }
 }

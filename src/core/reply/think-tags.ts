@@ -51,9 +51,9 @@ export interface ThinkTagSplitter {
 }
 
 type State =
-  | { readonly kind: 'start'; readonly held: string }
+  | { readonly kind: 'start'; readonly pending: string }
   | { readonly kind: 'opened' }
-  | { readonly kind: 'thinking'; readonly held: string }
+  | { readonly kind: 'thinking'; readonly pending: string }
   | { readonly kind: 'between' }
   | { readonly kind: 'answer' };
 
@@ -83,7 +83,7 @@ export function thinkTagsFor(
  * repeat the `<think>` of the template.
  */
 export function createThinkTagSplitter({ isOpened, tags }: ThinkTags): ThinkTagSplitter {
-  let state: State = { kind: 'start', held: '' };
+  let state: State = { kind: 'start', pending: '' };
   let isOpenedByTemplate = isOpened;
   let { close } = THINK;
   let isPerhapsAnswer = isOpened;
@@ -94,11 +94,11 @@ export function createThinkTagSplitter({ isOpened, tags }: ThinkTags): ThinkTagS
       if (isPerhapsAnswer) unclosed += text;
       switch (state.kind) {
         case 'start':
-          return start(state.held + text);
+          return start(state.pending + text);
         case 'opened':
           return opened(text);
         case 'thinking':
-          return think(state.held + text);
+          return think(state.pending + text);
         case 'between':
           return between(text);
         case 'answer':
@@ -109,11 +109,13 @@ export function createThinkTagSplitter({ isOpened, tags }: ThinkTags): ThinkTagS
     },
     release() {
       if (state.kind !== 'start' && state.kind !== 'thinking') return [];
-      const { kind, held } = state;
-      if (held === '') return [];
+      const { kind, pending } = state;
+      if (pending === '') return [];
       const isAnswer = kind === 'start' && !isOpenedByTemplate;
-      state = isAnswer ? { kind: 'answer' } : { kind: 'thinking', held: '' };
-      return isAnswer ? textPieces('text', held) : textPieces('reasoning', kind === 'start' ? held.trimStart() : held);
+      state = isAnswer ? { kind: 'answer' } : { kind: 'thinking', pending: '' };
+      return isAnswer
+        ? textPieces('text', pending)
+        : textPieces('reasoning', kind === 'start' ? pending.trimStart() : pending);
     },
     unclosed: () => unclosed,
   };
@@ -131,7 +133,7 @@ export function createThinkTagSplitter({ isOpened, tags }: ThinkTags): ThinkTagS
         return opened(trimmed.slice(tag.open.length));
       }
       if (tags.some(({ open }) => open.startsWith(trimmed))) {
-        state = { kind: 'start', held: text };
+        state = { kind: 'start', pending: text };
         return [];
       }
     }
@@ -156,9 +158,9 @@ export function createThinkTagSplitter({ isOpened, tags }: ThinkTags): ThinkTagS
       state = { kind: 'between' };
       return [...textPieces('reasoning', text.slice(0, end)), ...between(text.slice(end + close.length))];
     }
-    const held = heldBack(text, close);
-    state = { kind: 'thinking', held };
-    return textPieces('reasoning', text.slice(0, text.length - held.length));
+    const pending = partialTagIn(text, close);
+    state = { kind: 'thinking', pending };
+    return textPieces('reasoning', text.slice(0, text.length - pending.length));
   }
 
   function between(text: string): TextPiece[] {
@@ -178,7 +180,7 @@ function textPieces(kind: TextPiece['kind'], text: string): TextPiece[] {
   return text === '' ? [] : [{ kind, text }];
 }
 
-function heldBack(text: string, close: string): string {
+function partialTagIn(text: string, close: string): string {
   for (let length = Math.min(close.length - 1, text.length); length > 0; length -= 1) {
     const end = text.slice(-length);
     if (close.startsWith(end)) return end;

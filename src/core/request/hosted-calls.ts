@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What a call was for, what came of it, and the URLs of images that it made. */
 interface HostedCall {
-  readonly asked: readonly unknown[];
+  readonly inputs: readonly unknown[];
   readonly found?: readonly unknown[];
   readonly images?: readonly unknown[];
 }
@@ -19,14 +19,14 @@ const HOSTED_CALLS: Readonly<Record<string, { readonly name: string; readonly re
     name: 'Web search',
     read({ action, results }) {
       const { query, queries, pattern, url, sources } = fieldsOf(action);
-      const asked = listOf(queries).length > 0 ? listOf(queries) : [query];
-      return { asked: [...asked, pattern, url], found: [...listOf(results), ...listOf(sources)].map(toPhrase) };
+      const inputs = listOf(queries).length > 0 ? listOf(queries) : [query];
+      return { inputs: [...inputs, pattern, url], found: [...listOf(results), ...listOf(sources)].map(toPhrase) };
     },
   },
   file_search_call: {
     name: 'File search',
     read: ({ queries, results }) => ({
-      asked: listOf(queries),
+      inputs: listOf(queries),
       found: listOf(results)
         .map(fieldsOf)
         .map(({ filename, text }) => toPhrase({ filename, text })),
@@ -36,28 +36,28 @@ const HOSTED_CALLS: Readonly<Record<string, { readonly name: string; readonly re
     name: 'Code interpreter',
     read({ code, outputs }) {
       const made = listOf(outputs).map(fieldsOf);
-      return { asked: [code], found: made.map(({ logs }) => logs), images: made.map(({ url }) => url) };
+      return { inputs: [code], found: made.map(({ logs }) => logs), images: made.map(({ url }) => url) };
     },
   },
   mcp_call: {
     name: 'Tool of an MCP server',
     read: ({ server_label: server, name, arguments: given, output, error }) => ({
-      asked: [name, server, toPhrase(typeof given === 'string' ? (readBoundedJson(given) ?? given) : given)],
+      inputs: [name, server, toPhrase(typeof given === 'string' ? (readBoundedJson(given) ?? given) : given)],
       found: [output, toPhrase(error)],
     }),
   },
   computer_call: {
     name: 'Use of the computer',
-    read: ({ action, actions }) => ({ asked: [action, ...listOf(actions)].map(toPhrase) }),
+    read: ({ action, actions }) => ({ inputs: [action, ...listOf(actions)].map(toPhrase) }),
   },
   computer_call_output: {
     name: 'Screen of the computer',
-    read: ({ output }) => ({ asked: [], images: [fieldsOf(output)['image_url']] }),
+    read: ({ output }) => ({ inputs: [], images: [fieldsOf(output)['image_url']] }),
   },
   image_generation_call: {
     name: 'Image generation',
     read: ({ revised_prompt: prompt, result, output_format: format, error }) => ({
-      asked: [prompt],
+      inputs: [prompt],
       found: [toPhrase(fieldsOf(error)['message'])],
       images: [isText(result) ? `data:image/${isText(format) ? format : 'png'};base64,${result}` : undefined],
     }),
@@ -81,11 +81,11 @@ export function toHostedCall(
   const kind = isHostedCallType(type) ? HOSTED_CALLS[type] : undefined;
   if (kind === undefined) return undefined;
   const fields: Fields = { ...item };
-  const { asked, found = [], images = [] } = kind.read(fields);
+  const { inputs, found = [], images = [] } = kind.read(fields);
   const given = images.filter(isText);
   const media = given.flatMap((url) => toShownImage(url, forms) ?? []);
   const sentences = [
-    [kind.name, joined(asked, MAX_ASKED_LENGTH)].filter(isText).join(': '),
+    [kind.name, joined(inputs, MAX_INPUTS_LENGTH)].filter(isText).join(': '),
     fields['status'] === 'failed' ? 'It failed' : '',
     media.length < given.length ? 'An image of it cannot be shown' : '',
     media.length > 0 ? 'The image follows' : '',
@@ -98,7 +98,7 @@ export function toHostedCall(
 
 const MAX_BYTES = 2048;
 /** Leaves room for the result. */
-const MAX_ASKED_LENGTH = 512;
+const MAX_INPUTS_LENGTH = 512;
 
 function joined(values: readonly unknown[], maxLength: number): string {
   return values.filter(isText).join('; ').slice(0, maxLength);

@@ -20,11 +20,11 @@ export function settle(request: CreateResponse, settings: ModelSettings | undefi
   const settled: Record<string, unknown> = {};
   const overridden: string[] = [];
   for (const name of new Set([...Object.keys(defaults), ...Object.keys(overrides)])) {
-    const asked = given[name] ?? (isKnownParameter(name) ? undefined : extra[name]);
+    const requested = given[name] ?? (isKnownParameter(name) ? undefined : extra[name]);
     settled[name] = PARTED.has(name)
-      ? { ...toParts(defaults[name]), ...toParts(asked), ...toParts(overrides[name]) }
-      : (overrides[name] ?? asked ?? defaults[name]);
-    overridden.push(...findOverridden(name, asked, overrides[name]));
+      ? { ...toParts(defaults[name]), ...toParts(requested), ...toParts(overrides[name]) }
+      : (overrides[name] ?? requested ?? defaults[name]);
+    overridden.push(...findOverridden(name, requested, overrides[name]));
   }
   return { request: withKnownEffort({ ...request, ...settled }, settings.efforts), overridden };
 }
@@ -38,11 +38,16 @@ function toParts(value: unknown): object {
   return isObject(value) ? value : {};
 }
 
-function findOverridden(name: string, asked: unknown, always: unknown): readonly string[] {
-  if (asked === undefined || asked === null || always === undefined || JSON.stringify(asked) === JSON.stringify(always))
+function findOverridden(name: string, requested: unknown, always: unknown): readonly string[] {
+  if (
+    requested === undefined ||
+    requested === null ||
+    always === undefined ||
+    JSON.stringify(requested) === JSON.stringify(always)
+  )
     return [];
-  if (!PARTED.has(name) || !isObject(asked) || !isObject(always)) return [name];
-  return Object.keys(always).flatMap((part) => findOverridden(`${name}.${part}`, asked[part], always[part]));
+  if (!PARTED.has(name) || !isObject(requested) || !isObject(always)) return [name];
+  return Object.keys(always).flatMap((part) => findOverridden(`${name}.${part}`, requested[part], always[part]));
 }
 
 function withKnownEffort(request: CreateResponse, efforts: ModelSettings['efforts']): CreateResponse {

@@ -7,7 +7,7 @@ import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
 export type Callable = 'any' | ReadonlySet<string>;
 
 /** Many backends ignore a choice, so a call that breaks it is not passed on. */
-export interface HeldChoice {
+export interface EnforcedChoice {
   readonly choice?: ChatToolChoice;
   mayOffer(tool: ToolRef): boolean;
   /** The keys of the tools that may be called. */
@@ -15,12 +15,12 @@ export interface HeldChoice {
 }
 
 /** Throws ApiError for a tool that is hosted or not offered. */
-export function holdToolChoice(
+export function enforceToolChoice(
   choice: CreateResponse['tool_choice'],
   known: Dialect['toolChoice'],
   isOffered: (tool: ToolRef) => boolean,
   towardsBackend: (tool: ToolRef) => string,
-): HeldChoice {
+): EnforcedChoice {
   if (choice === undefined) return { mayOffer: any, callable: 'any' };
   // Another list of tools costs the prompt cache, so the list is cut only where it has to be.
   if (choice === 'none') return { choice, mayOffer: known === 'ignored' ? none : any, callable: new Set() };

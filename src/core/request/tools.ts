@@ -17,7 +17,7 @@ import { ApiError } from '../errors.ts';
 import { isList, listOf } from '../json.ts';
 import { lazily } from '../lazily.ts';
 import type { Dialect } from '../dialects.ts';
-import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
+import { enforceToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
 /** What the reply needs of the tools. It can be sent to another thread. */
@@ -193,10 +193,10 @@ export function planTools(
   const names = createToolNames(...groups);
   const offeredCount = names.originals.size;
   const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
-  const held = holdToolChoice(request.tool_choice, toolChoice, isOffered, names.towardsBackend);
-  const { choice } = held;
+  const enforced = enforceToolChoice(request.tool_choice, toolChoice, isOffered, names.towardsBackend);
+  const { choice } = enforced;
   const offered = [...offers.values()]
-    .filter(({ tool }) => held.mayOffer(tool))
+    .filter(({ tool }) => enforced.mayOffer(tool))
     .map((offer) => toChatTool(offer, names.towardsBackend(offer.tool)));
   if (offered.length === 0 && choice !== undefined && choice !== 'auto' && choice !== 'none') {
     throw new ApiError('invalid_request', {
@@ -212,7 +212,7 @@ export function planTools(
     nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
     originals: names.originals,
     offeredCount,
-    callable: held.callable,
+    callable: enforced.callable,
   };
 }
 

@@ -28,9 +28,9 @@ export function forkWorker(service: PrimaryService): WorkerProcess {
   let early: object[] | undefined = [];
   const rpc = openRpc<WorkerService>((message) => void (early?.push(message) ?? post(message)), service);
   forked.on('message', (message: unknown) => {
-    const held = early ?? [];
+    const waiting = early ?? [];
     early = undefined;
-    for (const each of held) post(each);
+    for (const each of waiting) post(each);
     rpc.receive(message);
   });
   return {

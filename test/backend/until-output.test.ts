@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RelayedRead } from '../../src/backend/answer.ts';
-import { askForOutput, relayForOutput, type RelayHold } from '../../src/backend/held-back.ts';
+import { askForOutput, relayForOutput, type RelayBuffering } from '../../src/backend/until-output.ts';
 import type { AnswerListener, RelayListener } from '../../src/backend/chat.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
@@ -87,8 +87,8 @@ describe('a relayed answer that is held back', () => {
     return { bytes: Buffer.from(text), chunks, done: false, ...end };
   }
 
-  function relay(work: (held: RelayListener) => unknown, hold: Partial<RelayHold> = {}): Promise<unknown> {
-    const all = { holdsChunks: true, timeoutMs: HOLD_MS, nowMs: () => nowMs, ...hold };
+  function relay(work: (held: RelayListener) => unknown, hold: Partial<RelayBuffering> = {}): Promise<unknown> {
+    const all = { buffersChunks: true, timeoutMs: HOLD_MS, nowMs: () => nowMs, ...hold };
     return relayForOutput(listener, all, async (held) => {
       void held.begin(ANSWER);
       await work(held);
@@ -134,7 +134,7 @@ describe('a relayed answer that is held back', () => {
     {
       what: 'its first chunk where an answer has begun with that',
       reads: [read('role', [ROLE])],
-      hold: { holdsChunks: false },
+      hold: { buffersChunks: false },
     },
   ]) {
     it(`begins with ${what}`, async () => {
@@ -157,12 +157,14 @@ describe('a relayed answer that is held back', () => {
 
   it('fails without a word when it breaks off, or ends, before it has said anything', async () => {
     const failure = new ApiError('rate_limit_exceeded');
-    for (const holdsChunks of [true, false]) {
+    for (const buffersChunks of [true, false]) {
       const error = await apiRejection(
-        relay((held) => void held.take(read('error', [], { failure })), { holdsChunks }),
+        relay((held) => void held.take(read('error', [], { failure })), { buffersChunks: buffersChunks }),
       );
       expect(error).to.equal(failure);
-      const ended = await apiRejection(relay((held) => void held.take(read(': wait')), { holdsChunks }));
+      const ended = await apiRejection(
+        relay((held) => void held.take(read(': wait')), { buffersChunks: buffersChunks }),
+      );
       expect(ended.code).to.equal('upstream_error');
     }
     expect(told).to.deep.equal([]);
