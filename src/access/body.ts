@@ -13,7 +13,7 @@ import { ApiError, toApiError, codeOf } from '../core/errors.ts';
 import { collectBytes, freeBytes } from '../core/collected-bytes.ts';
 import { giveBackBytes, holderNameOf, takeBytes } from './load.ts';
 import { limitFairly } from '../core/limit-concurrency.ts';
-import { readPiece } from '../wire/turns.ts';
+import { readPiece } from '../wire/event-loop.ts';
 import { watchPace } from '../wire/pace.ts';
 
 const DISCARD_MS = 2000;

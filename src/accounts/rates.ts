@@ -135,11 +135,11 @@ export function createRateLimits({
   async function take(key: RateLimitedKey): Promise<RateCharge> {
     if (!isLimited(key)) return NO_RATE_CHARGE;
     check(key, 0);
-    const verdict = await accounts.takeRate(key.keyId, 0);
-    if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
-    throw verdict.refused === 'rate_limit_exceeded'
-      ? explain(key.keyId, 0, verdict.rates)
-      : new ApiError(verdict.refused, verdict.ofGroup && { message: faultOfGroup(verdict.ofGroup) });
+    const decision = await accounts.takeRate(key.keyId, 0);
+    if (decision.refused === undefined) return taken(key.keyId, 0, decision.rates);
+    throw decision.refused === 'rate_limit_exceeded'
+      ? explain(key.keyId, 0, decision.rates)
+      : new ApiError(decision.refused, decision.ofGroup && { message: faultOfGroup(decision.ofGroup) });
   }
 
   return {

@@ -107,7 +107,7 @@ export interface Try {
   /** A start that took longer than `slowMs` counts as a failure when it comes to rests. */
   answered(slowMs: number): void;
   /** Returns what the caller is told: where all rest, and this one has refused the request too, when to ask again. */
-  tell(thrown: unknown): unknown;
+  toShown(thrown: unknown): unknown;
   /** The slot is free, while it is not yet known what a failure says of the backend. */
   free(): void;
   /** Must be called last. The slot is free, and the backend rests if it has failed. */
@@ -328,7 +328,7 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
         if (failing.clear(caller)) for (const each of listed.values()) offerSlots(each);
         else offerSlots(backend);
       },
-      tell: (thrown) => (isLastResort && hasRefused(thrown) ? noneAvailable([backend], model) : thrown),
+      toShown: (thrown) => (isLastResort && hasRefused(thrown) ? noneAvailable([backend], model) : thrown),
       free,
       end(how) {
         judge(backend, { ...request, isSlow }, how);

@@ -244,7 +244,7 @@ async function failureOf(by: BackendSpec, work: Promise<RelayedRefusal | undefin
 
 /** Where all backends rest, the caller is told when to ask again. */
 function asShownBy(candidate: Try, failure: Failure): Failure {
-  const thrown = candidate.tell(failure.thrown);
+  const thrown = candidate.toShown(failure.thrown);
   return thrown === failure.thrown ? failure : { by: failure.by, thrown };
 }
 

@@ -76,13 +76,13 @@ const PARAMS: Readonly<Record<string, string>> = {
 export function failureOf(answer: FailedAnswer): BackendFailure {
   const words = readErrorBody(answer.body);
   const status = answer.status < 300 ? (words.status ?? statusIn(words.codes)) : answer.status;
-  const verdict = judge(status, words, answer.keyOwner);
-  const { code, fault } = verdict;
+  const judged = judge(status, words, answer.keyOwner);
+  const { code, fault } = judged;
   const param = fault === undefined ? toParam(toSafeText(words.param, answer.secrets)) : '';
   return {
     error: new ApiError(code, {
       message: fault?.message ?? toMessage(words, answer),
-      ...(verdict.status !== undefined && { status: verdict.status }),
+      ...(judged.status !== undefined && { status: judged.status }),
       ...(param !== '' && { param }),
       headers: { ...passedOnHeaders(answer.headers), ...retryHeader(status, code) },
     }),

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode, codeOf } from '../core/errors.ts';
-import { spreadOverTurns } from '../wire/turns.ts';
+import { spreadOverIterations } from '../wire/event-loop.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from '../wire/upgrade.ts';
 import { closeIfUnread } from '../access/stalled-client.ts';
@@ -22,9 +22,9 @@ const MAX_HEADER_BYTES = 32 * 1024;
 /** Below Node's own limit, above which it drops headers silently. */
 const MAX_HEADERS = 200;
 /** Each takes some tenths of a millisecond, and a request that runs needs several turns until its answer. */
-const MOST_IN_TURN = 16;
+const MOST_PER_ITERATION = 16;
 /** Of those that are the first of their connection, since nobody knows how many more come. */
-const FIRST_IN_TURN = 4;
+const FIRST_PER_ITERATION = 4;
 /** Of one connection: with 50 bytes each, a client that pipelines would fill the memory. */
 const MOST_WAITING = 128;
 
@@ -48,12 +48,12 @@ export function createHttpServer(
     if (isLeaving()) res.shouldKeepAlive = false;
     closeIfUnread(res, stallMs);
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
-      refuseInTurn(res, TOO_MANY_HEADERS);
+      refuseInOrder(res, TOO_MANY_HEADERS);
       return;
     }
     const target = originForm(req.url ?? '');
     if (target === undefined || !hasValidHost(req)) {
-      refuseInTurn(res, INVALID);
+      refuseInOrder(res, INVALID);
       return;
     }
     req.url = target;
@@ -70,8 +70,11 @@ export function createHttpServer(
   };
   // The socket of an upgrade has no room for the replies before it, so one behind them is a request like any other.
   const isUpgrade = (req: IncomingMessage): boolean => !isBusy(req.socket) && upgrades(req);
-  const [takeFirstTurn, takeTurn] = [spreadOverTurns(FIRST_IN_TURN), spreadOverTurns(MOST_IN_TURN)];
-  const serveInTurn = (req: IncomingMessage, res: ServerResponse): void => {
+  const [beginFirst, beginLater] = [
+    spreadOverIterations(FIRST_PER_ITERATION),
+    spreadOverIterations(MOST_PER_ITERATION),
+  ];
+  const serveInOrder = (req: IncomingMessage, res: ServerResponse): void => {
     const { socket } = req;
     lastOn.set(socket, res);
     const waiting = waitingOn.get(socket);
@@ -79,8 +82,8 @@ export function createHttpServer(
     if (waiting === MOST_WAITING) socket.destroy();
     if (socket.destroyed) return;
     waitingOn.set(socket, (waiting ?? 0) + 1);
-    const take = waiting === undefined ? takeFirstTurn : takeTurn;
-    take(req.headers.authorization ?? socket.remoteAddress ?? '', () => {
+    const begin = waiting === undefined ? beginFirst : beginLater;
+    begin(req.headers.authorization ?? socket.remoteAddress ?? '', () => {
       waitingOn.set(socket, (waitingOn.get(socket) ?? 0) - 1);
       if (!socket.destroyed) serve(req, res);
     });
@@ -97,7 +100,7 @@ export function createHttpServer(
       requireHostHeader: false,
       shouldUpgradeCallback: isUpgrade,
     },
-    serveInTurn,
+    serveInOrder,
   );
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -114,7 +117,7 @@ export function createHttpServer(
   });
   server.on('checkExpectation', (req, res) => {
     lastOn.set(req.socket, res);
-    refuseInTurn(res, UNKNOWN_EXPECTATION);
+    refuseInOrder(res, UNKNOWN_EXPECTATION);
   });
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
@@ -122,13 +125,13 @@ export function createHttpServer(
   });
   server.on('upgrade', (req, socket, head) => {
     // Node before 22.21 ignores `shouldUpgradeCallback`.
-    if (socket instanceof Socket && isUpgrade(req)) serveInTurn(req, openUpgradeReply(req, { socket, head }));
+    if (socket instanceof Socket && isUpgrade(req)) serveInOrder(req, openUpgradeReply(req, { socket, head }));
     else socket.destroy();
   });
   return server;
 
   /** Answers after the replies to earlier requests on this connection. */
-  function refuseInTurn(res: ServerResponse, reason: Refusal): void {
+  function refuseInOrder(res: ServerResponse, reason: Refusal): void {
     const { headers, body } = refusal(reason, newRequestId());
     res.writeHead(reason.status, reason.phrase, headers).end(body);
   }

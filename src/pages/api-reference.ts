@@ -2,7 +2,7 @@ import { isObject } from '../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { OpenApiDocument, OpenApiOperation } from '../openapi/openapi.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
-import { curl, manual, table, type Doors } from './page.ts';
+import { curl, manual, table, type LinkGroup } from './page.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
 export interface Called {
@@ -11,7 +11,7 @@ export interface Called {
   readonly operation: OpenApiOperation;
 }
 
-export function showApi(document: OpenApiDocument, doors: readonly Doors[]): Html {
+export function showApi(document: OpenApiDocument, linkGroups: readonly LinkGroup[]): Html {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name, description }) => ({
     id: name.toLowerCase().replaceAll(' ', '-'),
@@ -45,7 +45,7 @@ export function showApi(document: OpenApiDocument, doors: readonly Doors[]): Htm
       { depth: 2, text: 'Schemas', href: '#schemas' },
     ],
     current: 'api',
-    doors,
+    linkGroups,
   });
 }
 

@@ -5,7 +5,7 @@ import { showApi, operationsOf } from './api-reference.ts';
 import { EXAMPLE_BASE_URL, MOVED, readDeployFiles, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from '../openapi/openapi.ts';
-import { BASE_URL, createPage, manual, searchBox, type Doors, type Page } from './page.ts';
+import { BASE_URL, createPage, manual, searchBox, type LinkGroup, type Page } from './page.ts';
 import { sendStatic, toStatic } from '../wire/static.ts';
 
 interface SearchEntry {
@@ -25,14 +25,14 @@ export async function showDocs(
   const { version } = api.info;
   const groups = await readGuides();
   const guides = groups.flatMap((group) => group.guides);
-  const doors = toDoors(groups);
+  const linkGroups = toLinkGroups(groups);
   const toPage = (describe: () => Omit<Page, 'version'>): RequestHandler => {
     const sendPage = createPage(() => ({ version, ...describe() }));
     return (req, res) => sendPage(req, res, baseUrlOf(req, publicBaseUrl));
   };
   const pages = new Map<string | undefined, RequestHandler>([
     [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
-    ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api, doors) }))],
+    ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api, linkGroups) }))],
     ['search.json', showSearchEntries(api, guides)],
     ...guides.map(
       (guide) =>
@@ -41,7 +41,7 @@ export async function showDocs(
           toPage(() => ({
             title: `${guide.document.title} · Docs`,
             path: `/docs/${guide.name}`,
-            main: showGuide(guide, guides, doors),
+            main: showGuide(guide, guides, linkGroups),
           })),
         ] as const,
     ),
@@ -86,13 +86,13 @@ function showStatic(type: string, content: string): RequestHandler {
   return (req, res) => sendStatic(req, res, body);
 }
 
-function toDoors(groups: readonly GuideGroup[]): readonly Doors[] {
+function toLinkGroups(groups: readonly GuideGroup[]): readonly LinkGroup[] {
   return [
     ...groups.map(({ name, guides }) => ({
       name,
-      doors: guides.map(({ name, document }) => ({ href: name, title: document.title })),
+      links: guides.map(({ name, document }) => ({ href: name, title: document.title })),
     })),
-    { name: LOOK_UP, doors: [{ href: 'api', title: 'API' }] },
+    { name: LOOK_UP, links: [{ href: 'api', title: 'API' }] },
   ];
 }
 
@@ -104,7 +104,7 @@ function listGuides(groups: readonly GuideGroup[]): Html {
       ({ name, guides }) =>
         html`<section class="chapter">
           <h2>${name}</h2>
-          <ul class="doors">
+          <ul class="link-list">
             ${guides.map(
               ({ name, document: { title, summary } }) =>
                 html`<li><a href="docs/${name}">${title}</a> <span class="muted">${summary}</span></li>`,
@@ -114,7 +114,7 @@ function listGuides(groups: readonly GuideGroup[]): Html {
     )}
     <section class="chapter">
       <h2>${LOOK_UP}</h2>
-      <ul class="doors">
+      <ul class="link-list">
         <li><a href="docs/api">API</a> <span class="muted">Every path, field and error.</span></li>
         <li><a href="openapi.json">OpenAPI 3.1</a> <span class="muted">The same, for programs.</span></li>
       </ul>
@@ -122,7 +122,7 @@ function listGuides(groups: readonly GuideGroup[]): Html {
   </div>`;
 }
 
-function showGuide(guide: Guide, guides: readonly Guide[], doors: readonly Doors[]): Html {
+function showGuide(guide: Guide, guides: readonly Guide[], linkGroups: readonly LinkGroup[]): Html {
   const { document } = guide;
   const sections = document.headings.filter(({ depth }) => depth === 2 || depth === 3);
   const text = document.render({ toHref: (link) => toHref(link, guide, guides), showLiteral });
@@ -130,7 +130,7 @@ function showGuide(guide: Guide, guides: readonly Guide[], doors: readonly Doors
     text: html`<article class="prose">${text}</article>`,
     contents: sections.map(({ depth, text, anchor }) => ({ depth, text, href: `#${anchor}` })),
     current: guide.name,
-    doors,
+    linkGroups,
   });
 }
 

@@ -72,7 +72,7 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
         ${defaultModelId === null && !demo ? NAME_A_MODEL : undefined}
       </p>
     </section>
-    <ul class="doors">
+    <ul class="link-list">
       <li><a href="console/">Console</a> <span class="muted">Try requests, watch records, see usage.</span></li>
       <li><a href="docs">Docs</a> <span class="muted">The guides, from the first request to operation.</span></li>
       <li><a href="docs/api">API</a> <span class="muted">Every path, field and error.</span></li>

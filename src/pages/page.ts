@@ -90,31 +90,31 @@ export function table({
   </table>`;
 }
 
-export interface Doors {
+export interface LinkGroup {
   readonly name: string;
-  readonly doors: readonly { readonly href: string; readonly title: string }[];
+  readonly links: readonly { readonly href: string; readonly title: string }[];
 }
 
 interface Manual {
   readonly text: Html;
   readonly contents: readonly { readonly depth: number; readonly text: string; readonly href: string }[];
-  readonly doors: readonly Doors[];
+  readonly linkGroups: readonly LinkGroup[];
   readonly current: string;
 }
 
 /** Returns a text beside a list of all pages, which has its headings below its own name. On a phone the list is folded above it. */
-export function manual({ text, contents, doors, current }: Manual): Html {
+export function manual({ text, contents, linkGroups, current }: Manual): Html {
   return html`<div class="view manual">
     ${searchBox('')}
     <details class="fold">
       <summary>All pages</summary>
       <nav class="contents" aria-label="Docs">
         <p><a href="../docs">All docs</a></p>
-        ${doors.map(
-          ({ name, doors }) =>
+        ${linkGroups.map(
+          ({ name, links }) =>
             html`<h2>${name}</h2>
               <ul>
-                ${doors.map(({ href, title }) =>
+                ${links.map(({ href, title }) =>
                   href === current
                     ? html`<li><a href="${href}" aria-current="page">${title}</a>${toContents(contents)}</li>`
                     : html`<li><a href="${href}">${title}</a></li>`,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { watchBytes } from '../wire/pace.ts';
-import { readPiece } from '../wire/turns.ts';
+import { readPiece } from '../wire/event-loop.ts';
 import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';

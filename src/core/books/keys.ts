@@ -54,7 +54,7 @@ export interface AccountStore extends GroupStore {
   /** Sums up some usage of days that are over, so that totals need not. Returns whether there may be more. */
   rollUpUsage(): Promise<boolean>;
   /** Counts a request without a record. `accept` counts requests with a record. */
-  takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
+  takeRate(keyId: KeyId, tokens: number): Promise<RateDecision>;
   /** Returns how a key, or a group, stands by its own limits. */
   findRate(accountId: AccountId): Promise<RateStanding | undefined>;
   /** Keeps the HMAC of a key that the backend has accepted. The latest 10,000 are kept. */
@@ -265,7 +265,7 @@ export interface UsageRow extends DetailedSums {
   readonly model: string;
 }
 
-export interface RateVerdict {
+export interface RateDecision {
   readonly refused?: 'invalid_api_key' | 'rate_limit_exceeded';
   readonly ofGroup?: GroupId;
   readonly rates?: RateStanding;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { readPiece, spreadOverTurns } from '../../src/wire/turns.ts';
+import { readPiece, spreadOverIterations } from '../../src/wire/event-loop.ts';
 
 describe('work that is spread over turns of the event loop', () => {
-  let takeTurn: ReturnType<typeof spreadOverTurns>;
+  let takeTurn: ReturnType<typeof spreadOverIterations>;
   let begun: string[];
 
   beforeEach(() => {
-    takeTurn = spreadOverTurns(2);
+    takeTurn = spreadOverIterations(2);
     begun = [];
   });
 
@@ -33,7 +33,7 @@ describe('work that is spread over turns of the event loop', () => {
 
   it('asks for a turn only after half of what may begin in one', async () => {
     const immediates = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Immediate').length;
-    takeTurn = spreadOverTurns(4);
+    takeTurn = spreadOverIterations(4);
     add('a', '1');
     expect(immediates()).to.equal(0);
     await new Promise(setImmediate);
