@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { AppliedMigration, Migration } from '../rows/migrations.ts';
+import { runningBeside, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
 import { hasTable } from './has-table.ts';
 
@@ -49,64 +49,53 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
     `,
   },
   { name: '0003_ledger_references', sql: STEPS.references },
-  { name: '0004_rates', runsBeside: '0003_ledger_references', sql: STEPS.rates },
-  {
-    name: '0005_steady_owners',
-    runsBeside: '0003_ledger_references',
-    sql: `
-      ALTER TABLE owners ADD COLUMN steady_since timestamptz NOT NULL DEFAULT clock_timestamp();
-    `,
-  },
-  { name: '0006_owner_prices', runsBeside: '0003_ledger_references', sql: 'ALTER TABLE owners ADD COLUMN prices text' },
-  { name: '0007_secret_mark', runsBeside: '0003_ledger_references', sql: STEPS.secretMark },
-  {
-    name: '0008_lists',
-    runsBeside: '0003_ledger_references',
-    // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
-    // records that are gone. Successes are not in the partial indexes: most records succeed.
-    indexes: [
-      'requests_of_caller ON requests (caller COLLATE "C", request_id COLLATE "C")',
-      'requests_of_caller_by_model ON requests (caller COLLATE "C", model COLLATE "C", request_id COLLATE "C")',
-      `requests_of_caller_by_status ON requests (caller COLLATE "C", status COLLATE "C", request_id COLLATE "C")
-        WHERE status NOT IN ('processing', 'succeeded')`,
-      `requests_of_caller_by_error ON requests (caller COLLATE "C", error_code COLLATE "C", request_id COLLATE "C")
-        WHERE error_code IS NOT NULL`,
-      'requests_by_model ON requests (model COLLATE "C", request_id COLLATE "C")',
-      `requests_by_status ON requests (status COLLATE "C", request_id COLLATE "C")
-        WHERE status NOT IN ('processing', 'succeeded')`,
-      'requests_by_error ON requests (error_code COLLATE "C", request_id COLLATE "C") WHERE error_code IS NOT NULL',
-    ],
-    sql: 'DROP INDEX requests_by_caller',
-  },
-  { name: '0009_accepted_callers', runsBeside: '0003_ledger_references', sql: STEPS.acceptedCallers },
-  {
-    name: '0010_confirmed',
-    runsBeside: '0003_ledger_references',
-    sql: 'ALTER TABLE requests ADD COLUMN confirmed smallint',
-  },
-  { name: '0011_cache_writes', runsBeside: '0003_ledger_references', sql: STEPS.cacheWrites },
-  { name: '0012_upstream', runsBeside: '0003_ledger_references', sql: 'ALTER TABLE requests ADD COLUMN upstream text' },
-  { name: '0013_groups', runsBeside: '0003_ledger_references', sql: STEPS.groups },
-  {
-    name: '0014_group_lists',
-    runsBeside: '0003_ledger_references',
-    indexes: [
-      'requests_of_group ON requests (group_id COLLATE "C", request_id COLLATE "C") WHERE group_id IS NOT NULL',
-    ],
-    sql: '',
-  },
-  { name: '0015_alerts', runsBeside: '0003_ledger_references', sql: STEPS.alerts },
-  { name: '0016_usage_rollups', runsBeside: '0003_ledger_references', sql: STEPS.rollups },
-  { name: '0017_request_stats', runsBeside: '0003_ledger_references', sql: STEPS.requestStats },
-  {
-    name: '0018_key_marks',
-    runsBeside: '0003_ledger_references',
+  ...runningBeside('0003_ledger_references', [
+    { name: '0004_rates', sql: STEPS.rates },
+    {
+      name: '0005_steady_owners',
+      sql: 'ALTER TABLE owners ADD COLUMN steady_since timestamptz NOT NULL DEFAULT clock_timestamp()',
+    },
+    { name: '0006_owner_prices', sql: 'ALTER TABLE owners ADD COLUMN prices text' },
+    { name: '0007_secret_mark', sql: STEPS.secretMark },
+    {
+      name: '0008_lists',
+      // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
+      // records that are gone. Successes are not in the partial indexes: most records succeed.
+      indexes: [
+        'requests_of_caller ON requests (caller COLLATE "C", request_id COLLATE "C")',
+        'requests_of_caller_by_model ON requests (caller COLLATE "C", model COLLATE "C", request_id COLLATE "C")',
+        `requests_of_caller_by_status ON requests (caller COLLATE "C", status COLLATE "C", request_id COLLATE "C")
+          WHERE status NOT IN ('processing', 'succeeded')`,
+        `requests_of_caller_by_error ON requests (caller COLLATE "C", error_code COLLATE "C", request_id COLLATE "C")
+          WHERE error_code IS NOT NULL`,
+        'requests_by_model ON requests (model COLLATE "C", request_id COLLATE "C")',
+        `requests_by_status ON requests (status COLLATE "C", request_id COLLATE "C")
+          WHERE status NOT IN ('processing', 'succeeded')`,
+        'requests_by_error ON requests (error_code COLLATE "C", request_id COLLATE "C") WHERE error_code IS NOT NULL',
+      ],
+      sql: 'DROP INDEX requests_by_caller',
+    },
+    { name: '0009_accepted_callers', sql: STEPS.acceptedCallers },
+    { name: '0010_confirmed', sql: 'ALTER TABLE requests ADD COLUMN confirmed smallint' },
+    { name: '0011_cache_writes', sql: STEPS.cacheWrites },
+    { name: '0012_upstream', sql: 'ALTER TABLE requests ADD COLUMN upstream text' },
+    { name: '0013_groups', sql: STEPS.groups },
+    {
+      name: '0014_group_lists',
+      indexes: [
+        'requests_of_group ON requests (group_id COLLATE "C", request_id COLLATE "C") WHERE group_id IS NOT NULL',
+      ],
+      sql: '',
+    },
+    { name: '0015_alerts', sql: STEPS.alerts },
+    { name: '0016_usage_rollups', sql: STEPS.rollups },
+    { name: '0017_request_stats', sql: STEPS.requestStats },
     // The mark of the secret under which the hash lies; null is not known.
-    sql: 'ALTER TABLE keys ADD COLUMN mark text;',
-  },
-  { name: '0019_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
-  { name: '0020_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
-  { name: '0021_charged_currency', runsBeside: '0003_ledger_references', sql: STEPS.chargedCurrency },
+    { name: '0018_key_marks', sql: 'ALTER TABLE keys ADD COLUMN mark text' },
+    { name: '0019_prompt_cache', sql: STEPS.promptCache },
+    { name: '0020_weeks', sql: STEPS.weeks },
+    { name: '0021_charged_currency', sql: STEPS.chargedCurrency },
+  ]),
 ];
 
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {

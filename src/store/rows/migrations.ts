@@ -12,6 +12,11 @@ export interface Migration {
   readonly runsBeside?: string;
 }
 
+/** Returns these steps with `oldest` as what programs must know that run on a database which has them. */
+export function runningBeside<Step extends Migration>(oldest: string, steps: readonly Step[]): readonly Step[] {
+  return steps.map((step) => ({ ...step, runsBeside: oldest }));
+}
+
 export interface AppliedMigration {
   readonly name: string;
   readonly runsBeside: string | null;

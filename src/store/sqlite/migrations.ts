@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { refuseNewer, refuseOlder, type AppliedMigration, type Migration } from '../rows/migrations.ts';
+import { refuseNewer, refuseOlder, runningBeside, type AppliedMigration, type Migration } from '../rows/migrations.ts';
 import { tableSteps } from '../sql/tables.ts';
 
 const STEPS = tableSteps({
@@ -29,55 +29,47 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `${STEPS.accounts} CREATE INDEX ledger_by_key ON ledger (key);`,
   },
   { name: '0003_ledger_references', sql: STEPS.references },
-  { name: '0004_rates', runsBeside: '0003_ledger_references', sql: STEPS.rates },
-  { name: '0005_secret_mark', runsBeside: '0003_ledger_references', sql: STEPS.secretMark },
-  {
-    name: '0006_lists',
-    runsBeside: '0003_ledger_references',
-    // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
-    // records that are gone. Successes are not in the partial indexes: most records succeed.
-    sql: `
-      CREATE INDEX requests_of_caller ON requests (caller, request_id);
-      CREATE INDEX requests_of_caller_by_model ON requests (caller, model, request_id);
-      CREATE INDEX requests_of_caller_by_status ON requests (caller, status, request_id)
-        WHERE status NOT IN ('processing', 'succeeded');
-      CREATE INDEX requests_of_caller_by_error ON requests (caller, error_code, request_id)
-        WHERE error_code IS NOT NULL;
-      CREATE INDEX requests_by_model ON requests (model, request_id);
-      CREATE INDEX requests_by_status ON requests (status, request_id) WHERE status NOT IN ('processing', 'succeeded');
-      CREATE INDEX requests_by_error ON requests (error_code, request_id) WHERE error_code IS NOT NULL;
-      DROP INDEX requests_by_caller;
-    `,
-  },
-  { name: '0007_accepted_callers', runsBeside: '0003_ledger_references', sql: STEPS.acceptedCallers },
-  {
-    name: '0008_confirmed',
-    runsBeside: '0003_ledger_references',
+  ...runningBeside('0003_ledger_references', [
+    { name: '0004_rates', sql: STEPS.rates },
+    { name: '0005_secret_mark', sql: STEPS.secretMark },
+    {
+      name: '0006_lists',
+      // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
+      // records that are gone. Successes are not in the partial indexes: most records succeed.
+      sql: `
+        CREATE INDEX requests_of_caller ON requests (caller, request_id);
+        CREATE INDEX requests_of_caller_by_model ON requests (caller, model, request_id);
+        CREATE INDEX requests_of_caller_by_status ON requests (caller, status, request_id)
+          WHERE status NOT IN ('processing', 'succeeded');
+        CREATE INDEX requests_of_caller_by_error ON requests (caller, error_code, request_id)
+          WHERE error_code IS NOT NULL;
+        CREATE INDEX requests_by_model ON requests (model, request_id);
+        CREATE INDEX requests_by_status ON requests (status, request_id) WHERE status NOT IN ('processing', 'succeeded');
+        CREATE INDEX requests_by_error ON requests (error_code, request_id) WHERE error_code IS NOT NULL;
+        DROP INDEX requests_by_caller;
+      `,
+    },
+    { name: '0007_accepted_callers', sql: STEPS.acceptedCallers },
     // 0 while another process asks the owner whether an unfinished request runs, 1 when it does.
-    sql: 'ALTER TABLE requests ADD COLUMN confirmed INTEGER',
-  },
-  { name: '0009_cache_writes', runsBeside: '0003_ledger_references', sql: STEPS.cacheWrites },
-  { name: '0010_upstream', runsBeside: '0003_ledger_references', sql: 'ALTER TABLE requests ADD COLUMN upstream TEXT' },
-  {
-    name: '0011_groups',
-    runsBeside: '0003_ledger_references',
-    sql: `
-      ${STEPS.groups}
-      CREATE INDEX requests_of_group ON requests (group_id, request_id) WHERE group_id IS NOT NULL;
-    `,
-  },
-  { name: '0012_alerts', runsBeside: '0003_ledger_references', sql: STEPS.alerts },
-  { name: '0013_usage_rollups', runsBeside: '0003_ledger_references', sql: STEPS.rollups },
-  { name: '0014_request_stats', runsBeside: '0003_ledger_references', sql: STEPS.requestStats },
-  {
-    name: '0015_key_marks',
-    runsBeside: '0003_ledger_references',
+    { name: '0008_confirmed', sql: 'ALTER TABLE requests ADD COLUMN confirmed INTEGER' },
+    { name: '0009_cache_writes', sql: STEPS.cacheWrites },
+    { name: '0010_upstream', sql: 'ALTER TABLE requests ADD COLUMN upstream TEXT' },
+    {
+      name: '0011_groups',
+      sql: `
+        ${STEPS.groups}
+        CREATE INDEX requests_of_group ON requests (group_id, request_id) WHERE group_id IS NOT NULL;
+      `,
+    },
+    { name: '0012_alerts', sql: STEPS.alerts },
+    { name: '0013_usage_rollups', sql: STEPS.rollups },
+    { name: '0014_request_stats', sql: STEPS.requestStats },
     // The mark of the secret under which the hash lies; null is not known.
-    sql: 'ALTER TABLE keys ADD COLUMN mark TEXT;',
-  },
-  { name: '0016_prompt_cache', runsBeside: '0003_ledger_references', sql: STEPS.promptCache },
-  { name: '0017_weeks', runsBeside: '0003_ledger_references', sql: STEPS.weeks },
-  { name: '0018_charged_currency', runsBeside: '0003_ledger_references', sql: STEPS.chargedCurrency },
+    { name: '0015_key_marks', sql: 'ALTER TABLE keys ADD COLUMN mark TEXT' },
+    { name: '0016_prompt_cache', sql: STEPS.promptCache },
+    { name: '0017_weeks', sql: STEPS.weeks },
+    { name: '0018_charged_currency', sql: STEPS.chargedCurrency },
+  ]),
 ];
 
 /**
