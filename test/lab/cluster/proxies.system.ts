@@ -3,10 +3,21 @@
 import { expect } from 'chai';
 import { finish, text } from '../../records/chunks.ts';
 import { blocksRunAs } from '../../docs/blocks.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { startScriptedBackend, type Script, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { speakTo } from '../../support/web-socket.ts';
 import { openBalancers, openProxy, type Balancer, type Proxy } from './balancers.ts';
+
+/** Says ` last` once the first word has arrived. */
+function inHalves(hasFirst: Promise<void>): Script {
+  return async ({ sse, end }) => {
+    await sse(text('first'));
+    await hasFirst;
+    await sse(text(' last'), finish('stop'), '[DONE]');
+    end();
+  };
+}
 
 describe('a stream through a proxy of the guide', () => {
   useRealSockets();
@@ -32,12 +43,7 @@ describe('a stream through a proxy of the guide', () => {
   /** The backend sends no second word before the client has the first one. */
   async function expectLive(url: string): Promise<void> {
     const hasFirst = Promise.withResolvers<void>();
-    backend.reply(async ({ sse, end }) => {
-      await sse(text('first'));
-      await hasFirst.promise;
-      await sse(text(' last'), finish('stop'), '[DONE]');
-      end();
-    });
+    backend.reply(inHalves(hasFirst.promise));
     const headers = { authorization: 'Bearer k', 'content-type': 'application/json', 'accept-encoding': 'gzip' };
     const body = JSON.stringify({ model: 'm', input: 'Hi', stream: true });
     const reply = await fetch(`${url}/api/v1/responses`, { method: 'POST', headers, body });
@@ -69,7 +75,7 @@ describe('a stream through a proxy of the guide', () => {
   });
 });
 
-describe('a client that leaves through a load balancer of the guide', () => {
+describe('a client of a load balancer of the guide', () => {
   useRealSockets();
 
   let backend: ScriptedBackend;
@@ -92,7 +98,7 @@ describe('a client that leaves through a load balancer of the guide', () => {
 
   for (const name of ['nginx', 'HAProxy', 'Caddy']) {
     for (const stream of [false, true]) {
-      it(`ends its ${stream ? 'stream' : 'JSON answer'} at the backend, with ${name}`, async function () {
+      it(`that leaves ends its ${stream ? 'stream' : 'JSON answer'} at the backend, with ${name}`, async function () {
         const balancer = balancers.find((one) => one.name === name);
         if (balancer === undefined) return this.skip();
         const controller = new AbortController();
@@ -107,5 +113,32 @@ describe('a client that leaves through a load balancer of the guide', () => {
         expect(await closed).to.include({ aborted: true });
       });
     }
+
+    it(`reads an answer over a WebSocket while it comes, with ${name}`, async function () {
+      const balancer = balancers.find((one) => one.name === name);
+      if (balancer === undefined) return this.skip();
+      const hasFirst = Promise.withResolvers<void>();
+      backend.reply(inHalves(hasFirst.promise));
+      const client = await speakTo(balancer.url);
+      client.send({ type: 'response.create', model: 'm', input: 'Hi' });
+      let event = await client.next();
+      while (!('delta' in event)) event = await client.next();
+      hasFirst.resolve();
+      while (event.type !== 'response.completed') event = await client.next();
+      client.close();
+      await client.closed;
+    });
+
+    it(`that leaves ends its answer over a WebSocket at the backend, with ${name}`, async function () {
+      const balancer = balancers.find((one) => one.name === name);
+      if (balancer === undefined) return this.skip();
+      const client = await speakTo(balancer.url);
+      const asked = backend.request(backend.requests.length + 1);
+      client.send({ type: 'response.create', model: 'm', input: 'Hi' });
+      const { closed } = await asked;
+      client.close();
+      expect(await closed).to.include({ aborted: true });
+      expect(await client.closed).to.include({ code: 1005 });
+    });
   }
 });
