@@ -25,6 +25,6 @@ const WORDINGS: readonly RegExp[] = [
 ];
 
 /** Returns whether the error says that the request exceeds the context window of the model. */
-export function saysContextOverflow(words: ErrorWords): boolean {
+export function isContextOverflow(words: ErrorWords): boolean {
   return words.codes.some((code) => CODES.has(code)) || WORDINGS.some((wording) => wording.test(words.message));
 }

@@ -71,11 +71,11 @@ function readWhole(body: string): ErrorBody {
  */
 export function errorIn(answer: ChatChunk): unknown {
   const { error, object, choices, base_resp: base } = answer;
-  if (saysSomething(error)) return error;
+  if (reportsFailure(error)) return error;
   if (object === 'error' || error === true) return answer;
   if (isObject(base) && Boolean(base['status_code'])) return base;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  return isObject(choice) && saysSomething(choice['error']) ? choice['error'] : undefined;
+  return isObject(choice) && reportsFailure(choice['error']) ? choice['error'] : undefined;
 }
 
 /** Whether the chunk is none of a chat, but speaks of an error in words of its own. */
@@ -88,7 +88,7 @@ export function speaksOfError(chunk: ChatChunk): boolean {
 /** Home-made servers have an envelope for good news, too. */
 const SUCCESS: ReadonlySet<unknown> = new Set([0, 200, '0', '200', 'ok', 'OK', 'success', 'Success']);
 
-function saysSomething(error: unknown): boolean {
+function reportsFailure(error: unknown): boolean {
   if (typeof error === 'string') return error !== '';
   // Some backends report success with a code of 0.
   return isObject(error) && [error['message'], error['code'], error['type'], error['status']].some(Boolean);

@@ -1,5 +1,5 @@
 import { ApiError, type ErrorCode } from '../core/errors.ts';
-import { saysContextOverflow } from './context-overflow.ts';
+import { isContextOverflow } from './context-overflow.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
 import { passedOnHeaders, type ReplyHeaders } from './reply-headers.ts';
 import type { KeyOwner } from './request-headers.ts';
@@ -133,7 +133,7 @@ function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
     return { code: 'upstream_error', fault: accountFault(status) };
   }
   // llama.cpp has sent this with a 500, and a retry cannot succeed.
-  if ((status === 400 || status === 413 || status === 422 || status >= 500) && saysContextOverflow(words)) {
+  if ((status === 400 || status === 413 || status === 422 || status >= 500) && isContextOverflow(words)) {
     return { code: 'context_length_exceeded' };
   }
   // llama.cpp sends this with a 500.

@@ -1,7 +1,7 @@
 /** Buffers an answer until it says something, so that another backend can still be asked when it breaks off before. */
 
 import type { ChatChunk } from '../core/chat.ts';
-import { saysNothing } from '../core/reply/chunk.ts';
+import { isWithoutOutput } from '../core/reply/chunk.ts';
 import { brokenOff } from '../core/reply/finish-reason.ts';
 import type { RelayedRead } from './answer.ts';
 import type { AnswerListener, BegunAnswer, RelayedAnswer, RelayListener } from './chat.ts';
@@ -74,7 +74,7 @@ export async function relayForOutput(
 }
 
 function isSilent(chunks: readonly ChatChunk[]): boolean {
-  return chunks.every((chunk) => saysNothing(chunk));
+  return chunks.every((chunk) => isWithoutOutput(chunk));
 }
 
 /** Only the last read can have an end. */

@@ -229,11 +229,11 @@ export function affinityOf(caller: string, body: unknown): string {
   if (typeof cacheKey === 'string' && cacheKey !== '') return caller + cacheKey;
   const items = isList(input) ? input : [{ role: 'user', content: input }];
   const firstOfUser = items.findIndex((item) => isObject(item) && item['role'] === 'user');
-  return caller + JSON.stringify(items.slice(0, Math.max(firstOfUser, 0) + 1).map(saidIn));
+  return caller + JSON.stringify(items.slice(0, Math.max(firstOfUser, 0) + 1).map(contentIn));
 }
 
 /** A text is the same in the history of the next turn, where it is the one part of a message. */
-function saidIn(item: unknown): unknown {
+function contentIn(item: unknown): unknown {
   if (!isObject(item) || item['role'] === undefined) return item;
   const { role, content } = item;
   const [part, ...others] = isList(content) ? content : [];

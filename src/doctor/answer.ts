@@ -100,12 +100,12 @@ function reasoningFieldsOf(chunk: ChatChunk): string[] {
   if (choice === undefined || !piecesOf(chunk).some(({ kind }) => kind === 'reasoning')) return [];
   const delta = deltaOf(choice);
   const fields = ['reasoning_content', 'reasoning', 'reasoning_text', 'reasoning_details'].filter((name) =>
-    saysSomething(delta[name]),
+    hasContent(delta[name]),
   );
   return fields.length > 0 ? fields : ['thinking parts'];
 }
 
-function saysSomething(value: unknown): boolean {
+function hasContent(value: unknown): boolean {
   return (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
 }
 

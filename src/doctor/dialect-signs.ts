@@ -16,7 +16,7 @@ export interface Evidence {
 
 interface Sign {
   readonly name: string;
-  readonly isTelling: boolean;
+  readonly isConclusive: boolean;
   readonly isSeen: (evidence: Evidence) => boolean;
 }
 
@@ -71,7 +71,7 @@ export function recognise(evidence: Evidence): readonly Recognition[] {
     .map(({ dialect, seen }) => ({
       dialect,
       signs: seen.map(({ name }) => name),
-      isCertain: seen.some(({ isTelling }) => isTelling),
+      isCertain: seen.some(({ isConclusive: isTelling }) => isTelling),
     }));
 }
 
@@ -82,19 +82,19 @@ export function isRecognised(evidence: Evidence): boolean {
 }
 
 function weightOf(signs: readonly Sign[]): number {
-  return signs.reduce((weight, { isTelling }) => weight + (isTelling ? 100 : 1), 0);
+  return signs.reduce((weight, { isConclusive: isTelling }) => weight + (isTelling ? 100 : 1), 0);
 }
 
 function header(name: string): Sign {
-  return telling(`the header ${name}`, ({ headers }) => Object.hasOwn(headers, name));
+  return conclusive(`the header ${name}`, ({ headers }) => Object.hasOwn(headers, name));
 }
 
 function field(name: string): Sign {
-  return telling(`the field ${name}`, ({ answers }) => answers.some((answer) => Object.hasOwn(answer, name)));
+  return conclusive(`the field ${name}`, ({ answers }) => answers.some((answer) => Object.hasOwn(answer, name)));
 }
 
 function choiceField(name: string): Sign {
-  return telling(`the field ${name} of choices`, ({ answers }) =>
+  return conclusive(`the field ${name} of choices`, ({ answers }) =>
     answers.some((answer) => {
       const choice = choiceOf(answer);
       return choice !== undefined && Object.hasOwn(choice, name);
@@ -103,37 +103,37 @@ function choiceField(name: string): Sign {
 }
 
 function usageField(name: string): Sign {
-  return telling(`the field ${name} of usage`, ({ answers }) =>
+  return conclusive(`the field ${name} of usage`, ({ answers }) =>
     answers.some(({ usage }) => isObject(usage) && Object.hasOwn(usage, name)),
   );
 }
 
 function fingerprint(pattern: RegExp): Sign {
-  return telling('its system_fingerprint', ({ answers }) =>
+  return conclusive('its system_fingerprint', ({ answers }) =>
     answers.some(({ system_fingerprint: text }) => typeof text === 'string' && pattern.test(text)),
   );
 }
 
 function id(pattern: RegExp): Sign {
-  return telling('the form of its ids', ({ answers }) =>
+  return conclusive('the form of its ids', ({ answers }) =>
     answers.some(({ id }) => typeof id === 'string' && pattern.test(id)),
   );
 }
 
 function owner(...names: readonly string[]): Sign {
-  return telling('the owner of its models', ({ models }) =>
+  return conclusive('the owner of its models', ({ models }) =>
     models.some(({ owned_by: owner }) => typeof owner === 'string' && names.includes(owner)),
   );
 }
 
 function modelField(name: string): Sign {
-  return telling(`the field ${name} of models`, ({ models }) => models.some((model) => Object.hasOwn(model, name)));
+  return conclusive(`the field ${name} of models`, ({ models }) => models.some((model) => Object.hasOwn(model, name)));
 }
 
-function telling(name: string, isSeen: Sign['isSeen']): Sign {
-  return { name, isSeen, isTelling: true };
+function conclusive(name: string, isSeen: Sign['isSeen']): Sign {
+  return { name, isSeen, isConclusive: true };
 }
 
 function hint(sign: Sign): Sign {
-  return { ...sign, isTelling: false };
+  return { ...sign, isConclusive: false };
 }

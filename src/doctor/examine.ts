@@ -109,9 +109,9 @@ export function findDialect(options: ExaminationOptions & { readonly isKnown: bo
     const backend = { ...options, inquirer };
     const { model, findings, evidence, question, put, putProbes } = await begin(backend, options);
     await putProbes((name) => name === 'tools');
-    const isTold = options.isKnown || isRecognised(evidence.value);
-    if (!isTold) await putProbes((name) => DIALECT_PROBES.has(name));
-    const wanted = isTold ? [] : await putSecondTurn(put, question);
+    const isFound = options.isKnown || isRecognised(evidence.value);
+    if (!isFound) await putProbes((name) => DIALECT_PROBES.has(name));
+    const wanted = isFound ? [] : await putSecondTurn(put, question);
     backend.signal.throwIfAborted();
     const seen = toSeen(findings, evidence, wanted);
     return {

@@ -89,13 +89,13 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     others: 'xAI, recorded',
     reading: 'The arguments are one delta.',
     isIn: ({ isStream, calls }) =>
-      isStream && calls.some(({ name, arguments: given }) => isSaid(name) && /^\{.+\}$/s.test(textOf(given))),
+      isStream && calls.some(({ name, arguments: given }) => hasText(name) && /^\{.+\}$/s.test(textOf(given))),
   },
   {
     name: 'calls without ids',
     dialects: { google: RECORDED },
     reading: 'Each gets an id that the gateway makes.',
-    isIn: ({ calls }) => calls.length > 0 && calls.every(({ id }) => !isSaid(id)),
+    isIn: ({ calls }) => calls.length > 0 && calls.every(({ id }) => !hasText(id)),
   },
   {
     name: 'the name or the id of a call again where it goes on',
@@ -118,7 +118,7 @@ const TABLE: readonly (Oddity & { readonly isIn: Sign })[] = [
     isIn: ({ isStream, calls }) =>
       isStream &&
       calls.some(({ index, id }) =>
-        calls.some((other) => other.index === index && isSaid(id) && isSaid(other.id) && other.id !== id),
+        calls.some((other) => other.index === index && hasText(id) && hasText(other.id) && other.id !== id),
       ),
   },
   {
@@ -197,7 +197,7 @@ function toPiece({ index, id, function: called }: ChatChunk): Piece {
   return { index, id, name, arguments: given };
 }
 
-function isSaid(value: unknown): boolean {
+function hasText(value: unknown): boolean {
   return textOf(value) !== '';
 }
 
@@ -206,12 +206,12 @@ function textOf(value: unknown): string {
 }
 
 function isWords(value: unknown): boolean {
-  return value !== 'assistant' && (isSaid(value) || listOf(value).length > 0);
+  return value !== 'assistant' && (hasText(value) || listOf(value).length > 0);
 }
 
 /** A field that is there again, if only as null or "". Equal names may be two calls. */
 function isRepeated(call: Piece, begun: Piece): boolean {
-  if (begun.index !== call.index || !isSaid(begun.id) || (isSaid(call.id) && call.id !== begun.id)) return false;
+  if (begun.index !== call.index || !hasText(begun.id) || (hasText(call.id) && call.id !== begun.id)) return false;
   return call.id !== undefined || call.name !== undefined;
 }
 

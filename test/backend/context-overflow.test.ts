@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { saysContextOverflow } from '../../src/backend/context-overflow.ts';
+import { isContextOverflow } from '../../src/backend/context-overflow.ts';
 import { readErrorBody } from '../../src/backend/error-body.ts';
 
 /** The sentences are those of the backends, with other figures in them. */
@@ -62,23 +62,21 @@ const others: readonly string[] = [
 describe('saysContextOverflow', () => {
   for (const [backend, message] of overflows) {
     it(`recognises the words of ${backend}`, () => {
-      expect(saysContextOverflow(readErrorBody(JSON.stringify({ error: { message } })))).to.equal(true);
+      expect(isContextOverflow(readErrorBody(JSON.stringify({ error: { message } })))).to.equal(true);
     });
   }
 
   for (const code of ['context_length_exceeded', 'exceed_context_size_error', 'model_context_window_exceeded']) {
     it(`recognises ${code} as code, as type, and in an error inside the message`, () => {
       for (const error of [{ code }, { type: code }, { message: JSON.stringify({ error: { message: 'x', code } }) }]) {
-        expect(saysContextOverflow(readErrorBody(JSON.stringify({ error: { message: 'x', ...error } })))).to.equal(
-          true,
-        );
+        expect(isContextOverflow(readErrorBody(JSON.stringify({ error: { message: 'x', ...error } })))).to.equal(true);
       }
     });
   }
 
   for (const message of others) {
     it(`does not take for one: ${message}`, () => {
-      expect(saysContextOverflow(readErrorBody(JSON.stringify({ error: { message } })))).to.equal(false);
+      expect(isContextOverflow(readErrorBody(JSON.stringify({ error: { message } })))).to.equal(false);
     });
   }
 });

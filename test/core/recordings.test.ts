@@ -9,7 +9,7 @@ import { askedOf, goOn } from '../support/conversation.ts';
 import { translate, type Answer } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';
 import { readAnswer } from '../support/read-answer.ts';
-import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer, type Recording, type RecordedAnswer } from '../support/recordings.ts';
 import { expectWellFormed } from '../support/well-formed.ts';
 
 describe('the translator and recorded answers', () => {
@@ -22,7 +22,7 @@ describe('the translator and recorded answers', () => {
   });
 
   for (const recording of recordings) {
-    const said = readSaid(recording.body);
+    const said = readRecordedAnswer(recording.body);
 
     it(`says what ${recording.name} says, however reasoning is shown`, () => {
       const answer = toAnswer(recording, said);
@@ -44,7 +44,7 @@ describe('the translator and recorded answers', () => {
   });
 
   for (const recording of recordings) {
-    const said = readSaid(recording.body);
+    const said = readRecordedAnswer(recording.body);
     const { attached, calls } = said;
     const isAttached = Object.keys(attached).length > 0 || calls.some((call) => call.extra_content !== undefined);
     if (!isAttached) continue;
@@ -100,14 +100,14 @@ function toRequest({ tools }: Recording): CreateResponse {
 }
 
 /** As the backend's side would hand it over: an error in place of an answer is its to see. */
-function toAnswer({ body, contentType }: Recording, said: Said): Answer {
+function toAnswer({ body, contentType }: Recording, said: RecordedAnswer): Answer {
   if (contentType === 'text/event-stream') return readAnswer(body);
   const completion = JSON.parse(body.toString()) as ChatChunk;
   const failure = said.error ? new ApiError('upstream_error') : undefined;
   return { chunks: said.error ? [] : [chunkFromCompletion(completion)], done: true, failure };
 }
 
-function expectSaid(response: ResponseResource, said: Said, reasoningOutput: ReasoningOutput): void {
+function expectSaid(response: ResponseResource, said: RecordedAnswer, reasoningOutput: ReasoningOutput): void {
   const expected = expectedEnd(said);
   expect({ status: response.status, incomplete_details: response.incomplete_details }).to.deep.equal(expected);
   if (said.usage !== null) expect(response.usage).to.deep.equal(said.usage);
@@ -156,7 +156,11 @@ function attachedTo(message: ChatMessage | undefined): object {
   };
 }
 
-function expectedEnd({ finishReason, done, error }: Said): Pick<ResponseResource, 'status' | 'incomplete_details'> {
+function expectedEnd({
+  finishReason,
+  done,
+  error,
+}: RecordedAnswer): Pick<ResponseResource, 'status' | 'incomplete_details'> {
   if (error) return { status: 'failed', incomplete_details: null };
   switch (finishReason) {
     case undefined:

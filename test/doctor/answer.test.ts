@@ -3,7 +3,7 @@ import type { RawReply } from '../../src/doctor/inquiry.ts';
 import { readAnswer, refusalIn } from '../../src/doctor/answer.ts';
 import { recognise } from '../../src/doctor/dialect-signs.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { loadRecordings, readSaid as readRecorded, type Recording } from '../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer, type Recording } from '../support/recordings.ts';
 
 const toReply = ({ body, status, contentType }: Recording): RawReply => ({
   status,
@@ -12,7 +12,7 @@ const toReply = ({ body, status, contentType }: Recording): RawReply => ({
 });
 
 describe('readSaid', () => {
-  const recordings = loadRecordings().filter(({ status, body }) => status === 200 && !readRecorded(body).error);
+  const recordings = loadRecordings().filter(({ status, body }) => status === 200 && !readRecordedAnswer(body).error);
 
   // In addition, where the folder is found: what is ours is tested below in any case.
   const ofRecordings = (name: string, test: () => void): void => {
@@ -24,7 +24,7 @@ describe('readSaid', () => {
   ofRecordings('reads of every recording what it says', () => {
     for (const recording of recordings) {
       const said = readAnswer(toReply(recording), []);
-      const expected = readRecorded(recording.body);
+      const expected = readRecordedAnswer(recording.body);
       const thought = said.reasoningIn.includes('<think>');
       if (!thought) expect(said.text, recording.name).to.equal(expected.text);
       expect(said.finishReason, recording.name).to.equal(expected.finishReason);

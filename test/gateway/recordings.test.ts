@@ -6,7 +6,7 @@ import { startScriptedBackend, type ScriptedBackend, type Stage } from '../suppo
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer, type Recording, type RecordedAnswer } from '../support/recordings.ts';
 import { speakTo } from '../support/web-socket.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 import { allArrived, turn } from '../support/time.ts';
@@ -64,7 +64,7 @@ describe('the gateway in front of recorded backends', () => {
       ]);
 
       for (const got of [whole, pieces]) {
-        if (recording.status === 200) expectSaid(got, readSaid(body));
+        if (recording.status === 200) expectSaid(got, readRecordedAnswer(body));
         else expectRefused(got, recording);
         expectAlike(got);
       }
@@ -78,7 +78,7 @@ describe('the gateway in front of recorded backends', () => {
   for (const recording of casesOf(streams)) {
     const part = cutBeforeEnd(recording.body);
     it(`never completes ${recording.name} when it is cut`, async () => {
-      const { text } = readSaid(part);
+      const { text } = readRecordedAnswer(part);
       backend.always((stage) => breakOff(stage, part));
       const gateway = await open();
       for (const model of ['close', 'reset', 'end']) {
@@ -108,7 +108,7 @@ async function replay({ request, start, write, end }: Stage, recording: Recordin
 function cutBeforeEnd(body: Buffer): Buffer {
   for (let share = 0.6; ; share /= 2) {
     const part = body.subarray(0, body.length * share);
-    const { finishReason, done } = readSaid(part);
+    const { finishReason, done } = readRecordedAnswer(part);
     if (finishReason === undefined && !done) return part;
   }
 }
@@ -196,7 +196,7 @@ function apartFromIds(response: unknown): unknown {
   );
 }
 
-function expectSaid({ stream }: Got, said: Said): void {
+function expectSaid({ stream }: Got, said: RecordedAnswer): void {
   const cut = said.finishReason === undefined && !said.done;
   if (stream.response === undefined) {
     expect(said.error, 'only an error in place of an answer is an HTTP error').to.equal(true);

@@ -19,7 +19,7 @@ export interface Recording {
 }
 
 /** What an answer says, in one piece. */
-export interface Said {
+export interface RecordedAnswer {
   text: string;
   refusal: string;
   reasoning: string;
@@ -75,8 +75,8 @@ export function loadRecordings(): Recording[] {
 }
 
 /** Reads a body, whether it is a stream or JSON. */
-export function readSaid(body: Buffer): Said {
-  const said: Said = {
+export function readRecordedAnswer(body: Buffer): RecordedAnswer {
+  const said: RecordedAnswer = {
     text: '',
     refusal: '',
     reasoning: '',
@@ -102,7 +102,7 @@ export function readSaid(body: Buffer): Said {
   return said;
 }
 
-function hear(said: Said, chunk: Json): void {
+function hear(said: RecordedAnswer, chunk: Json): void {
   if (chunk['error']) said.error = true;
   const choice = list(chunk['choices']).find(({ index }, position) => (index ?? position) === 0) ?? {};
   const usage = [chunk['usage'], choice['usage'], object(chunk['x_groq'])['usage']].find(Boolean);

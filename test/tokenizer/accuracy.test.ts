@@ -7,7 +7,7 @@ import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
 import { inputSizeOf } from '../../src/core/tokens/input-size.ts';
 import { createTokenizer, type Tokenizer } from '../../src/tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../src/tokenizer/vocabulary.ts';
-import { loadRecordings, readSaid } from '../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer } from '../support/recordings.ts';
 
 type Counted = Pick<ChatRequest, 'model' | 'messages' | 'tools' | 'response_format'>;
 
@@ -101,7 +101,7 @@ function readCountedExchanges(): Exchange[] {
 
 function readRecordedExchanges(): Exchange[] {
   return loadRecordings().flatMap(({ name, status, body, chat }) => {
-    const { usage } = readSaid(body);
+    const { usage } = readRecordedAnswer(body);
     if (status !== 200 || chat === undefined || usage === null || !(usage.input_tokens > 0)) return [];
     const { model, messages, tools, response_format: format } = chat as unknown as Counted;
     // A tool that is no function is none that the gateway would send.

@@ -104,7 +104,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Whether the chunk says at most who speaks, as the first one of most backends does. */
-export function saysNothing(chunk: ChatChunk): boolean {
+export function isWithoutOutput(chunk: ChatChunk): boolean {
   return choicesOf(chunk).every(
     ({ choice }) =>
       finishReasonOf(choice) === undefined &&

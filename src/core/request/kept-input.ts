@@ -57,7 +57,7 @@ export function leavesOut(
 ): boolean {
   const isInForce = inForceOf(items, maxKeptLength, openCompaction);
   const kept = keptBefore(items, start, maxKeptLength);
-  return items.slice(0, start).some((item, index) => isInForce(index) && saysSomething(item) && !kept.has(index));
+  return items.slice(0, start).some((item, index) => isInForce(index) && hasContent(item) && !kept.has(index));
 }
 
 /**
@@ -110,7 +110,7 @@ function toText(text: string): KeptMessage['content'] {
 const LEFT_OUT = '[What was attached here is not shown any more. The summary says what mattered of it.]';
 
 /** The next compaction includes the summary of an earlier one. */
-function saysSomething(item: InputItem): boolean {
+function hasContent(item: InputItem): boolean {
   return item.type !== 'compaction' && !isSilent(item);
 }
 

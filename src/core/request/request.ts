@@ -54,7 +54,7 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
   const all = [...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces];
   const messages = toMessages(all, dialect, options.usedFields?.of(origin));
-  if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
+  if (options.mayBeEmpty !== true && !hasContent(pieces, messages)) throw emptyInput();
   const stream = request.stream === true || dialect.streams === 'always';
   const thinking = toThinkingFields(request, tools, dialect);
   const parameters = toParameters(request, dialect, thinking ?? {});
@@ -180,7 +180,7 @@ function untranslatable(type: string, path: string): ApiError {
   });
 }
 
-function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
+function hasContent(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
   const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
   return !messages.every(isSystem) || pieces.some((piece) => piece.kind === 'system' && piece.text !== '');
 }

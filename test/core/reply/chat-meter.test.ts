@@ -3,7 +3,7 @@ import type { ChatChunk } from '../../../src/core/chat.ts';
 import { createChatMeter } from '../../../src/core/reply/chat-meter.ts';
 import { chunkFromCompletion } from '../../../src/core/reply/completion.ts';
 import { ApiError } from '../../../src/core/errors.ts';
-import { loadRecordings, readSaid } from '../../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer } from '../../support/recordings.ts';
 import { readAnswer } from '../../support/read-answer.ts';
 
 interface Case {
@@ -295,7 +295,7 @@ describe('the meter of a chat completion', () => {
   const recordings = loadRecordings().filter(({ status }) => status === 200);
   for (const { name, body, contentType } of recordings) {
     it(`counts what ${name} says`, () => {
-      const said = readSaid(body);
+      const said = readRecordedAnswer(body);
       const meter = createChatMeter(1);
       const isStream = contentType === 'text/event-stream';
       const { chunks, done, failure } = isStream

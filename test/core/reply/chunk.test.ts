@@ -9,7 +9,7 @@ import {
   logprobsOf,
   messageStateOf,
   onlyWordsOf,
-  saysNothing,
+  isWithoutOutput,
   sourcesOf,
   textPiecesOf,
   thoughtsFormOf,
@@ -92,7 +92,7 @@ describe('saysNothing', () => {
     ['a call', delta({ tool_calls: [{ index: 0, id: 'call_1' }] }), false],
     ['a finish reason', { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, false],
   ] as const) {
-    it(`is ${expected} of ${name}`, () => expect(saysNothing(chunk)).to.equal(expected));
+    it(`is ${expected} of ${name}`, () => expect(isWithoutOutput(chunk)).to.equal(expected));
   }
 });
 

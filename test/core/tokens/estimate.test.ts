@@ -9,7 +9,7 @@ import {
 } from '../../../src/core/tokens/estimate.ts';
 import { inputSizeOf, type InputSize } from '../../../src/core/tokens/input-size.ts';
 import type { Usage } from '../../../src/contract/types.ts';
-import { loadRecordings, readSaid } from '../../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer } from '../../support/recordings.ts';
 
 const FEW_WORDS = 200;
 const TEXT = { textBytes: 1000, mediaTokens: 0 };
@@ -344,7 +344,7 @@ function readCountedExchanges(): Counted[] {
 /** The answers of real backends that say how many tokens they had. */
 function readRecordedExchanges(): Counted[] {
   return loadRecordings().flatMap(({ provider, status, body, chat }) => {
-    const { usage, text, refusal, reasoning, calls } = readSaid(body);
+    const { usage, text, refusal, reasoning, calls } = readRecordedAnswer(body);
     if (status !== 200 || usage === null || !(usage.output_tokens > 0)) return [];
     const written = [text, refusal, reasoning, ...calls.map((call) => call.arguments)].join('');
     const size = chat && inputSizeOf(chat);

@@ -19,7 +19,7 @@ import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../s
 import { casesOf, pairsOf } from '../../support/property.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { AT_ONCE_MS, allArrived, untilSteady } from '../../support/time.ts';
-import { loadRecordings, readSaid, type Recording } from '../../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer, type Recording } from '../../support/recordings.ts';
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hello' }];
 const JSON_REQUEST = { model: 'm', messages: MESSAGES };
@@ -969,7 +969,7 @@ describe('chat completions which are counted', () => {
           }
           expect(reply.status).to.equal(direct.status);
           expect(got).to.equal(request === STREAM_REQUEST ? withoutUsage(expected) : expected);
-          const said = readSaid(recording.body);
+          const said = readRecordedAnswer(recording.body);
           if (said.usage !== null && status === 'succeeded') expect(usage).to.deep.equal(said.usage);
         }
       });

@@ -12,7 +12,7 @@ import { askedOf, goOn } from '../../support/conversation.ts';
 import { translate, type Answer, type MachineSettings } from '../../support/machine.ts';
 import { readAnswer } from '../../support/read-answer.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
-import { loadRecordings, readSaid } from '../../support/recordings.ts';
+import { loadRecordings, readRecordedAnswer } from '../../support/recordings.ts';
 import { completionOf, endIn, isOneAnswer, isStream, type AnswerOddity, type Json } from './answer.ts';
 import { answerOf, isCompletion, meaningOf, toSse, type Meaning } from './meaning.ts';
 import type { Request, RequestOddity } from './requests.ts';
@@ -55,7 +55,7 @@ export function loadAnswers({ isPlain = false } = {}): Recorded[] {
     const chunks = (read?.chunks ?? [JSON.parse(body.toString()) as Json]) as Json[];
     if (read?.failure !== undefined || chunks[0]?.['error'] || !isOneAnswer(chunks)) return [];
     const done = read?.done ?? true;
-    const request = requestOf(tools, readSaid(Buffer.from(body)).calls);
+    const request = requestOf(tools, readRecordedAnswer(Buffer.from(body)).calls);
     const dialects: DialectName[] = isDialectName(provider) ? ['generic', provider] : ['generic'];
     return dialects.map((dialect) => {
       const meaning = meaningOf(answerOf(chunks, done), request, { dialect });

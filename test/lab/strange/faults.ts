@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'an error in the place of a choice that is overlooked',
     file: 'backend/error-body.ts',
-    right: "return isObject(choice) && saysSomething(choice['error']) ? choice['error'] : undefined;",
+    right: "return isObject(choice) && reportsFailure(choice['error']) ? choice['error'] : undefined;",
     wrong: 'return undefined;',
     within: 400,
   },
