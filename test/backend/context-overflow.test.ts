@@ -59,7 +59,7 @@ const others: readonly string[] = [
   'The file exceeds the size limit.',
 ];
 
-describe('saysContextOverflow', () => {
+describe('isContextOverflow', () => {
   for (const [backend, message] of overflows) {
     it(`recognises the words of ${backend}`, () => {
       expect(isContextOverflow(readErrorBody(JSON.stringify({ error: { message } })))).to.equal(true);

@@ -11,7 +11,7 @@ const toReply = ({ body, status, contentType }: Recording): RawReply => ({
   text: body.toString(),
 });
 
-describe('readSaid', () => {
+describe('readAnswer', () => {
   const recordings = loadRecordings().filter(({ status, body }) => status === 200 && !readRecordedAnswer(body).error);
 
   // In addition, where the folder is found: what is ours is tested below in any case.

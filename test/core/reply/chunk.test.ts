@@ -81,7 +81,7 @@ describe('finishReasonOf', () => {
   }
 });
 
-describe('saysNothing', () => {
+describe('isWithoutOutput', () => {
   const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
   for (const [name, chunk, expected] of [
     ['the role alone', delta({ role: 'assistant', content: '', tool_calls: [], refusal: null }), true],
