@@ -22,8 +22,7 @@ export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
       'content-length': Buffer.byteLength(body),
     })
     .end(body);
-  // Otherwise the connection closes now.
-  if (res.shouldKeepAlive) discardBody(req);
+  discardBody(req);
 };
 
 /** Express throws errors with a `status` for mistakes of the caller, such as a broken escape. */

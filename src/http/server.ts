@@ -80,7 +80,7 @@ export function createHttpServer(
     const waiting = waitingOn.get(socket);
     // Whoever pipelines has to expect it (RFC 9112, section 9.3.2).
     if (waiting === MOST_WAITING) socket.destroy();
-    if (socket.destroyed) return;
+    if (socket.destroyed || socket.writableEnded) return;
     waitingOn.set(socket, (waiting ?? 0) + 1);
     const begin = waiting === undefined ? beginFirst : beginLater;
     begin(req.headers.authorization ?? socket.remoteAddress ?? '', () => {
@@ -106,6 +106,7 @@ export function createHttpServer(
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    closeInStages(socket, () => lastOn.get(socket)?.req);
   });
   // Node's own, which it also calls when it closes a server, counts a client as idle that still reads a reply which has ended.
   server.closeIdleConnections = () => {
@@ -144,6 +145,22 @@ export function createHttpServer(
     socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);
     closeSoon(socket);
   }
+}
+
+/**
+ * Lets a client that still sends its body read the reply before its connection closes. Closed at once, it would be reset, and the reply
+ * would be lost (RFC 9112, section 9.6).
+ */
+function closeInStages(socket: Socket, requestNow: () => IncomingMessage | undefined): void {
+  const closeNow = socket.destroySoon.bind(socket);
+  // Node calls it after a reply that is the last one of its connection.
+  socket.destroySoon = () => {
+    const req = requestNow();
+    if (req === undefined || req.complete || req.destroyed) return closeNow();
+    socket.end();
+    closeSoon(socket);
+    req.once('end', closeNow);
+  };
 }
 
 /** Node limits the time of a connection between two requests alone, once all of the reply is written. */

@@ -307,6 +307,25 @@ describe('createHttpServer', () => {
       await closed;
     });
 
+    it('lets a client that sends all of its body before it reads have a reply that closes the connection', async () => {
+      const body = Buffer.alloc(8 * 1024 * 1024);
+      const socket = connect(port, '127.0.0.1');
+      socket.write(`POST /refused HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.end(body);
+      expect(await text(socket)).to.match(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\/refused$/);
+    });
+
+    it('does not wait long for the rest of a body that it does not read', async () => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      const [accepted] = (await once(server, 'connection')) as [Socket];
+      const closed = once(accepted, 'close');
+      socket.write('POST /refused HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9\r\n\r\nhalf');
+      expect(await text(socket)).to.match(/\r\n\/refused$/);
+      await passTime(2000);
+      await closed;
+      socket.destroy();
+    });
+
     it('closes at once when its connections are idle', async () => {
       const socket = connect(port, '127.0.0.1');
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
