@@ -155,6 +155,7 @@ if (server !== undefined) {
       const exit = once(child, 'exit');
       const said = text(child.stderr);
       await until(async () => child.exitCode !== null || (await isHeld()));
+      if (child.exitCode !== null) expect.fail(`it ended before it was killed: ${await said}`);
       expect(await target.run('SELECT 1 FROM requests LIMIT 1')).to.deep.equal([]);
       const begun = await holder
         .query(`INSERT INTO owners VALUES ('a gateway', now())`)
