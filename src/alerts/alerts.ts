@@ -84,7 +84,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
   async function lookOnce(): Promise<void> {
     try {
-      if (store.isFailing()) await sendDaily('store.failing', 'store', { store: options.storeKind });
+      if (store.isFailing()) await sendHourly('store.failing', 'store', { store: options.storeKind });
       else if (options.isManaged) await accounts.look();
     } catch (error) {
       // The store logs its own outages, and the next look tries again.
@@ -107,7 +107,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   /** Tells what has no period, such as an outage, once in a while. */
-  async function sendDaily(type: Alert['type'], subject: string, data: Alert['data']): Promise<void> {
+  async function sendHourly(type: Alert['type'], subject: string, data: Alert['data']): Promise<void> {
     const now = nowMs();
     if (webhook === null || now - (sentAtMs.get(subject) ?? -Infinity) < AGAIN_AFTER_MS) return;
     sentAtMs.set(subject, now);
@@ -138,7 +138,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     noteRefusal: accounts.noteRefusal,
     noteRest({ backend, restMs, reason }) {
       const data: BackendAlertData = { backend, reason: reason ?? 'unknown', rest_ms: Math.ceil(restMs) };
-      return sendDaily('backend.resting', `backend ${backend}`, data);
+      return sendHourly('backend.resting', `backend ${backend}`, data);
     },
     get readings() {
       return { groups: accounts.groups, reached: accounts.reached, alerts: [...counts.values()] };

@@ -154,10 +154,10 @@ function wordsIn(data: string): Scalar[] {
 function findPattern(
   data: string,
   chunk: ChatChunk,
-  targets: readonly Scalar[],
+  candidates: readonly Scalar[],
   varying: readonly Scalar[],
 ): Pattern | undefined {
-  for (const words of targets) {
+  for (const words of candidates) {
     const all = [...varying.filter(({ start }) => start !== words.start), words].toSorted((a, b) => a.start - b.start);
     const pattern = toPattern(data, chunk, all) ?? (all.length > 1 ? toPattern(data, chunk, [words]) : undefined);
     if (pattern !== undefined) return pattern;

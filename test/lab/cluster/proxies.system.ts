@@ -96,11 +96,15 @@ describe('a client of a load balancer of the guide', () => {
     await backend.close();
   });
 
+  /** Skips the test where it is not installed. */
+  function balancerFor(test: Mocha.Context, name: string): Balancer {
+    return balancers.find((one) => one.name === name) ?? test.skip();
+  }
+
   for (const name of ['nginx', 'HAProxy', 'Caddy']) {
     for (const stream of [false, true]) {
       it(`that leaves ends its ${stream ? 'stream' : 'JSON answer'} at the backend, with ${name}`, async function () {
-        const balancer = balancers.find((one) => one.name === name);
-        if (balancer === undefined) return this.skip();
+        const balancer = balancerFor(this, name);
         const controller = new AbortController();
         const asked = backend.request(backend.requests.length + 1);
         const headers = { authorization: 'Bearer k', 'content-type': 'application/json' };
@@ -115,8 +119,7 @@ describe('a client of a load balancer of the guide', () => {
     }
 
     it(`reads an answer over a WebSocket while it comes, with ${name}`, async function () {
-      const balancer = balancers.find((one) => one.name === name);
-      if (balancer === undefined) return this.skip();
+      const balancer = balancerFor(this, name);
       const hasFirst = Promise.withResolvers<void>();
       backend.reply(inHalves(hasFirst.promise));
       const client = await speakTo(balancer.url);
@@ -130,8 +133,7 @@ describe('a client of a load balancer of the guide', () => {
     });
 
     it(`that leaves ends its answer over a WebSocket at the backend, with ${name}`, async function () {
-      const balancer = balancers.find((one) => one.name === name);
-      if (balancer === undefined) return this.skip();
+      const balancer = balancerFor(this, name);
       const client = await speakTo(balancer.url);
       const asked = backend.request(backend.requests.length + 1);
       client.send({ type: 'response.create', model: 'm', input: 'Hi' });
